@@ -1,0 +1,1 @@
+"""`AiOpenai.*`: models behind the OpenAI API and whatever speaks it."""

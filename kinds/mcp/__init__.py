@@ -1,0 +1,1 @@
+"""`Mcp.*`: connections to MCP servers; nothing here knows agents."""

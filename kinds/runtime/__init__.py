@@ -1,0 +1,1 @@
+"""`Runtime.*`: the application document and what any domain shares."""

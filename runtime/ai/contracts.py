@@ -1,0 +1,146 @@
+"""The words that agents, models and tool providers share; nothing here knows MCP or a model provider."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
+
+from runtime.contracts import contract
+
+
+class Text(Struct, frozen=True, tag="text"):
+    """A part that is text."""
+
+    text: str
+
+
+class Image(Struct, frozen=True, tag="image", rename="camel"):
+    """A part that is an image: base64 data and its media type, such as `image/png`."""
+
+    data: str
+    media_type: str
+
+
+Part = Text | Image
+
+
+class Tool(Struct, frozen=True):
+    """A tool as a provider lists it: bare name, description, JSON Schema of the arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    annotations: Mapping[str, Any] = {}
+
+
+class ToolResult(Struct, frozen=True):
+    """What a tool gave back.
+
+    `output` is what the model reads: a string, a list of parts, or any JSON value. `rest` is what else came and goes into
+    the trace alone (JSON values), so that nothing vanishes.
+    """
+
+    output: Any
+    rest: Sequence[Any] = ()
+
+
+@contract("Ai.ToolProvider")
+class ToolProvider(Protocol):
+    """Offers tools to agents."""
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tools there are now, each name once. Cheap to ask again: an unchanged list is the same object."""
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Run a tool by its bare name: a `ToolResult`, or what would be its `output`.
+
+        Raises `ToolError` or another `runtime.errors.Error` when the tool fails; the agent's `onToolError` decides.
+        """
+
+
+class ToolCall(Struct, frozen=True):
+    """A model's wish to call a tool. `arguments` is the JSON text that the model wrote, which may be broken."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(Struct, rename="camel", omit_defaults=True):
+    """One message of a run.
+
+    `content` is text or parts. An assistant's message may carry `tool_calls`; a message of the role `tool` answers the
+    call `tool_call_id` of the tool `name`. `provider_data` is the model provider's own (reasoning, signatures): it goes
+    back to that provider untouched. `wire` keeps the message's encoded form, so that it is encoded once in its life.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str | list[Part] = ""
+    tool_calls: list[ToolCall] = []
+    tool_call_id: str = ""
+    name: str = ""
+    is_error: bool = False
+    provider_data: Any = None
+    wire: dict[str, bytes] = field(default_factory=dict)
+
+
+class Usage(Struct, frozen=True, rename="camel"):
+    """Tokens of a request, or of a run: prompt (cached ones included), completion (reasoning included)."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.total_tokens + other.total_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
+
+
+class TextDelta(Struct, frozen=True, tag_field="type", tag="text-delta"):
+    """The next piece of the model's text."""
+
+    text: str
+
+
+class TurnEnd(Struct, frozen=True):
+    """The end of a model's turn: its tool calls in order, why it ended, what it cost."""
+
+    tool_calls: Sequence[ToolCall]
+    finish_reason: FinishReason
+    usage: Usage
+    provider_data: Any = None
+
+
+class ModelRequest(Struct):
+    """One turn asked of a model.
+
+    `tools` are named as the model shall see them, and the same list object in every turn in which nothing changed, so
+    that a model may keep its encoded form. `options` are in camelCase, merged model < agent < call.
+    """
+
+    messages: Sequence[Message]
+    tools: Sequence[Tool] = ()
+    options: Mapping[str, Any] = {}
+    tool_choice: Any = None
+
+
+@contract("Ai.Model")
+class Model(Protocol):
+    """A model that answers messages, and may ask for tool calls."""
+
+    @property
+    def tool_format(self) -> str:
+        """The format its tools take: a name in `runtime.ai.formats`, such as `openai`."""
+
+    def generate(self, request: ModelRequest) -> AsyncIterator[TextDelta | TurnEnd]:
+        """Text as it comes, then exactly one `TurnEnd`. Raises `ModelError`. Closing the iterator ends the request."""

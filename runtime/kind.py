@@ -1,0 +1,86 @@
+"""Kind: what a plugin subclasses, and the words with which it types its fields.
+
+The typed fields of a kind are the fields of its manifests, in camelCase. The JSON Schema, the editor's help and the
+reference pages come from them.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
+
+from msgspec import Meta, Struct
+
+if TYPE_CHECKING:
+    Slot = Annotated  # a checker reads `Slot[Client, "..."]` as `Client`: by the time of `open()` that is what it holds
+else:
+
+    class Slot:
+        """`Slot[Client, "what for"]`: a field that takes a `!ref` to, or an inline resource of, that contract."""
+
+        def __class_getitem__(cls, item: tuple[type, str]) -> Any:
+            contract, description = item
+            wanted = {"x-ref": contract.__contract__}
+            return Annotated[Any, Meta(description=description, extra_json_schema=wanted)]
+
+
+FIXED: dict[str, Any] = {"x-eval": False}
+"""`extra_json_schema` of a field that is never evaluated: an expression in it is CEL_MISPLACED."""
+
+
+def per_call(*names: str) -> dict[str, Any]:
+    """`extra_json_schema` of a field that is evaluated at each call, with these names (`arguments`, `result`) in scope."""
+    return {"x-scope": list(names)}
+
+
+class Fields(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A closed mapping of a manifest: what a kind and the mappings inside it have in common."""
+
+
+class Context(Protocol):
+    """What the runtime gives to a resource that opens."""
+
+    name: str
+    folder: Path
+
+    def warn(self, message: str) -> None:
+        """Tell the user of something that is wrong and does not end the run; secrets are masked."""
+
+    def log(self, message: str) -> None:
+        """A line for `--verbose`: what a server logged, what was retried; secrets are masked."""
+
+    def mask(self, text: str) -> str:
+        """The text with the values of secrets replaced by `***`."""
+
+    def evaluate(self, value: Any, scope: Mapping[str, Any]) -> Any:
+        """The value of a `per_call` field with its expressions replaced by what they give in this scope."""
+
+
+class Kind(Fields, frozen=True):
+    """One resource as its manifest declares it: a value that can be opened.
+
+    `open()` is an async context manager: entering starts, what it yields is the live instance, leaving stops. By then
+    slots hold live instances and expressions their values.
+    """
+
+    __kind__: ClassVar[str] = ""
+    __implements__: ClassVar[tuple[str, ...]] = ()
+
+    def open(self, context: Context) -> AbstractAsyncContextManager[Any]:
+        """Start the resource and yield its instance; raises `runtime.errors.Error`."""
+        raise NotImplementedError(f"{type(self).__name__} has no open()")
+
+
+K = TypeVar("K", bound=type[Kind])
+
+
+def kind(name: str, *, implements: Any = ()) -> Callable[[K], K]:
+    """Name a kind, such as `Mcp.StdioClient`, and say which contract (or tuple of contracts) its instances keep."""
+
+    def named(cls: K) -> K:
+        contracts = implements if isinstance(implements, tuple) else (implements,)
+        cls.__kind__ = name
+        cls.__implements__ = tuple(contract.__contract__ for contract in contracts)
+        return cls
+
+    return named
