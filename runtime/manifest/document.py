@@ -1,0 +1,97 @@
+"""Documents and the values in them: plain mappings, lists and scalars that know where they stand.
+
+A place is the index of a character in the text of the source; `Source.position` makes it a line and a column when a
+finding needs them. Scalars are plain Python values, so their places are kept by the mapping or list they stand in.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from runtime.manifest.source import Source
+
+
+class Mapping(dict[str, Any]):
+    """A mapping: `start` is its place, `places[key]` the places of the key and of its value."""
+
+    __slots__ = ("places", "start")
+
+    start: int
+    places: dict[str, tuple[int, int]]
+
+
+class Sequence(list[Any]):
+    """A list: `start` is its place, `places[i]` the place of its element i."""
+
+    __slots__ = ("places", "start")
+
+    start: int
+    places: list[int]
+
+
+class Ref:
+    """`!ref Name`."""
+
+    __slots__ = ("index", "name")
+
+    def __init__(self, name: str, index: int) -> None:
+        self.name = name
+        self.index = index
+
+
+class Include(str):
+    """`!include-text path`; the string is the path."""
+
+    __slots__ = ("index",)
+
+    index: int
+
+
+class Broken:
+    """A value of which everything has been said: what stands here is not checked further."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class Expression(str):
+    """A string with `${{ }}` in it, or the text of `!cel`; the string is the value as YAML gives it.
+
+    `is_tagged` says that the whole string is one expression without braces. `index` and `end` are where the scalar
+    stands in the text, `style` is how it is written there: plain, quoted, or one of the block forms.
+    """
+
+    __slots__ = ("end", "index", "is_tagged", "style")
+
+    index: int
+    end: int
+    style: str
+    is_tagged: bool
+
+
+class Document:
+    """One document of a manifest: the mapping at its root, and what the loader noticed on the way."""
+
+    __slots__ = ("body", "expressions", "includes", "index", "refs", "source")
+
+    def __init__(self, source: Source, index: int, body: Mapping) -> None:
+        self.source = source
+        self.index = index
+        self.body = body
+        self.refs: list[Ref] = []
+        self.expressions: list[Expression] = []
+        self.includes: list[Include] = []
+
+
+def strings(value: Any, index: int) -> Iterator[tuple[str, int]]:
+    """Every string of a value with its place; a part that several aliases share comes once for each."""
+    todo = [(value, index)]
+    while todo:
+        value, index = todo.pop()
+        if isinstance(value, str):
+            yield value, index
+        elif isinstance(value, Mapping):
+            todo.extend((item, value.places[key][1]) for key, item in value.items())
+        elif isinstance(value, Sequence):
+            todo.extend(zip(value, value.places, strict=True))

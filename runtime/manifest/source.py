@@ -1,0 +1,93 @@
+"""Where manifests come from: files, folders, globs and standard input, and the places in their texts."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+from runtime.errors import UsageError
+
+SUFFIXES = (".yaml", ".yml")
+MOST_BYTES = 64 << 20
+"""Of one source; its documents have a bound of their own."""
+
+
+class Source:
+    """The text of one manifest. `name` is how findings name it, `folder` where its relative paths start.
+
+    `data` is the file's bytes: bytes that are not UTF-8 become lone surrogates in `text`, which no valid manifest has. A
+    byte order mark is no part of the text.
+    """
+
+    __slots__ = ("_lines", "folder", "name", "text")
+
+    def __init__(self, name: str, data: bytes, folder: str) -> None:
+        self.name = name
+        self.folder = folder
+        text = data.decode("utf-8", "surrogateescape")
+        self.text = text.removeprefix("\ufeff")
+        self._lines: list[int] | None = None
+
+    def position(self, index: int) -> tuple[int, int]:
+        """Line and column of a character, from 1. LF, CR LF and CR end a line; nothing else does."""
+        from bisect import bisect_right
+
+        starts = self._line_starts()
+        line = bisect_right(starts, index)
+        return line, index - starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from 1, without its end."""
+        starts = self._line_starts()
+        end = starts[number] if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r\n")
+
+    def _line_starts(self) -> list[int]:
+        if self._lines is None:
+            import re
+
+            self._lines = [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", self.text))]
+        return self._lines
+
+
+def read_sources(paths: Sequence[str]) -> list[Source]:
+    """Read files, folders (their own `*.yaml` and `*.yml`), globs, and `-` for standard input, in the order of their paths.
+
+    Raises UsageError (exit 2) for a path that is not there, cannot be read, or holds no manifest.
+    """
+    names = sorted(set(_files(paths)))
+    return [_read(name) for name in names]
+
+
+def _files(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        if path == "-" or os.path.isfile(path):
+            yield path
+        elif os.path.isdir(path):
+            found = [entry.path for entry in os.scandir(path) if entry.name.endswith(SUFFIXES) and entry.is_file()]
+            if not found:
+                raise UsageError(f"no *.yaml or *.yml in the folder '{path}'")
+            yield from (os.path.normpath(name) for name in found)
+        elif any(mark in path for mark in "*?["):
+            import glob
+
+            found = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
+            if not found:
+                raise UsageError(f"no file fits '{path}'")
+            yield from found
+        elif not os.path.lexists(path):
+            raise UsageError(f"no such file or folder: '{path}'")
+        else:
+            yield path
+
+
+def _read(name: str) -> Source:
+    if name == "-":
+        return Source("<stdin>", sys.stdin.buffer.read(MOST_BYTES), os.getcwd())
+    try:
+        with open(name, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read '{name}': {(error.strerror or 'unknown').lower()}") from error
+    if len(data) > MOST_BYTES:
+        raise UsageError(f"'{name}' has more than {MOST_BYTES >> 20} MiB")
+    return Source(name, data, os.path.dirname(os.path.abspath(name)))
