@@ -1,0 +1,108 @@
+"""A list of tools in, the provider's list out, with the table and the report that go with it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from runtime.ai.contracts import Tool
+from runtime.ai.formats import anthropic, gemini, names, openai
+from runtime.ai.formats.format import Format
+from runtime.ai.formats.report import Entry, Rename, SetAside
+from runtime.errors import AgentError, ToolError, UsageError
+
+FORMATS: Mapping[str, Format] = {
+    known.name: known
+    for known in (openai.CHAT, openai.RESPONSES, anthropic.MESSAGES, gemini.JSON_SCHEMA, gemini.PARAMETERS)
+}
+
+
+class ConvertedTool(msgspec.Struct, frozen=True):
+    """A tool as one provider sees it: `definition` is what it was turned into, `name` what the model calls."""
+
+    name: str
+    tool: Tool
+    definition: dict[str, Any]
+    entries: Sequence[Entry] = ()
+    renames: Sequence[Rename] = ()
+
+
+class Converted:
+    """Tools in a provider's format. All values are read-only: schemas may be shared with the tools themselves."""
+
+    def __init__(self, format: Format, tools: Sequence[ConvertedTool], set_aside: Sequence[SetAside]) -> None:
+        self.format = format.name
+        self.tools = tuple(tools)
+        self.set_aside = tuple(set_aside)
+        self._collect = format.collect
+        self._by_name = {converted.name: converted for converted in tools}
+
+    @cached_property
+    def payload(self) -> list[dict[str, Any]]:
+        """The provider's list of tools, as JSON values."""
+        return self._collect([converted.definition for converted in self.tools])
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """`payload` as JSON text, encoded once."""
+        return msgspec.json.encode(self.payload)
+
+    def restore(self, name: str, arguments: Mapping[str, Any]) -> tuple[Tool, dict[str, Any]]:
+        """The tool that the model calls `name`, and the arguments as the tool's own schema spells them.
+
+        Raises `ToolError` with `ERR_TOOL_UNKNOWN` for a name that was not offered.
+        """
+        converted = self._by_name.get(name)
+        if converted is None:
+            raise ToolError(
+                f'there is no tool named "{name}"',
+                code="ERR_TOOL_UNKNOWN",
+                hint=f"the tools are: {', '.join(self._by_name) or 'none'}",
+            )
+        return converted.tool, dict(arguments)
+
+
+def convert(tools: Sequence[Tool], format: str, *, max_tools: int | None = None) -> Converted:
+    """Turn tools into the provider's format; pure, deterministic, and the tools stay as they are.
+
+    `format` is a key of `FORMATS`; `max_tools` takes the place of the provider's own limit. Each name may occur once;
+    what cannot be offered is set aside with a reason and leaves the others alone. Raises `UsageError` for an unknown
+    format and `AgentError` with `ERR_AGENT_TOOL_LIMIT` for more tools than the provider takes.
+    """
+    if format not in FORMATS:
+        raise UsageError(f'there is no tool format "{format}"', hint=f"the formats are: {', '.join(FORMATS)}")
+    known = FORMATS[format]
+    distinct, set_aside = _drop_doubles(tools)
+    limit = known.max_tools if max_tools is None else max_tools
+    if limit is not None and len(distinct) > limit:
+        raise AgentError(
+            f'{len(distinct)} tools are more than the {limit} that the format "{format}" takes in one request',
+            code="ERR_AGENT_TOOL_LIMIT",
+            hint="choose among them with include or exclude on the agent's toolProviders",
+        )
+    offered = names.offer([tool.name for tool in distinct])
+    return Converted(
+        known, [_convert_one(known, tool, name) for tool, name in zip(distinct, offered, strict=True)], set_aside
+    )
+
+
+def _drop_doubles(tools: Sequence[Tool]) -> tuple[list[Tool], list[SetAside]]:
+    first: dict[str, Tool] = {}
+    set_aside = []
+    for tool in tools:
+        if tool.name in first:
+            set_aside.append(SetAside(tool, f'another tool before it is named "{tool.name}" too'))
+        else:
+            first[tool.name] = tool
+    return list(first.values()), set_aside
+
+
+def _convert_one(format: Format, tool: Tool, name: str) -> ConvertedTool:
+    entries: list[Entry] = []
+    note: Callable[..., None] = lambda *entry: entries.append(Entry(*entry))  # noqa: E731
+    adapted = format.adapt(tool.parameters, note)
+    description = "\n\n".join([*filter(None, [tool.description]), *adapted.remarks])
+    return ConvertedTool(
+        name, tool, format.declare(name, description, adapted.schema), tuple(entries), tuple(adapted.renames)
+    )

@@ -1,0 +1,52 @@
+"""Tool names that every provider takes: legal, deterministic, distinct.
+
+One rule serves all providers, so that a tool has the same name in every trace: letters, digits, `_` and `-`, a letter
+or `_` first, at most 64 characters (OpenAI's alphabet and length, Gemini's first character).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+LIMIT = 64
+_LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_ILLEGAL_RUN = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def offer(names: Sequence[str]) -> list[str]:
+    """The names under which tools are offered, in the order given; each of `names` must occur once.
+
+    A legal name stays as it is, whatever the others are called. Any other has its illegal characters replaced by `_`,
+    and a digest of the whole name at its end where it was cut or where another name would look the same; which name
+    gets one does not depend on the order.
+    """
+    if all(map(_LEGAL.fullmatch, names)):
+        return list(names)
+    candidates = {name: _legalise(name) for name in names}
+    shared = Counter(candidates.values())
+    taken = {name for name in names if _LEGAL.fullmatch(name)}
+    offered: dict[str, str] = {name: name for name in taken}
+    for name in sorted(set(names) - taken):
+        candidate = candidates[name]
+        if len(candidate) > LIMIT or shared[candidate] > 1:
+            candidate = mark(candidate, name, taken, LIMIT)
+        taken.add(candidate)
+        offered[name] = candidate
+    return [offered[name] for name in names]
+
+
+def mark(candidate: str, name: str, taken: set[str], limit: int) -> str:
+    """`candidate`, cut to `limit` with a digest of `name` at its end, and not in `taken`."""
+    from hashlib import sha256
+
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    for length in range(8, len(digest)):
+        marked = f"{candidate[: limit - length - 1]}_{digest[:length]}"
+        if marked not in taken:
+            return marked
+    raise AssertionError(f"no free name for {name!r}")  # 56 names of one digest cannot be
+
+
+def _legalise(name: str) -> str:
+    candidate = _ILLEGAL_RUN.sub("_", name)
+    return candidate if candidate[:1].isalpha() or candidate[:1] == "_" else f"_{candidate}"
