@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
 from msgspec import Meta, Struct
 
+__all__ = ["FIXED", "Context", "Fields", "Kind", "Slot", "kind", "per_call"]
+
 if TYPE_CHECKING:
-    Slot = Annotated  # a checker reads `Slot[Client, "..."]` as `Client`: by the time of `open()` that is what it holds
+    from typing import Annotated as Slot  # a checker reads `Slot[Client, "..."]` as `Client`: what it holds in `open()`
 else:
 
     class Slot:
@@ -29,7 +31,7 @@ FIXED: dict[str, Any] = {"x-eval": False}
 
 
 def per_call(*names: str) -> dict[str, Any]:
-    """`extra_json_schema` of a field that is evaluated at each call, with these names (`arguments`, `result`) in scope."""
+    """`extra_json_schema` of a field that is evaluated at each call, with these names in scope, such as `arguments`."""
     return {"x-scope": list(names)}
 
 

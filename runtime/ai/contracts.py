@@ -1,6 +1,6 @@
 """The words that agents, models and tool providers share; nothing here knows MCP or a model provider."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
@@ -36,8 +36,8 @@ class Tool(Struct, frozen=True):
 class ToolResult(Struct, frozen=True):
     """What a tool gave back.
 
-    `output` is what the model reads: a string, a list of parts, or any JSON value. `rest` is what else came and goes into
-    the trace alone (JSON values), so that nothing vanishes.
+    `output` is what the model reads: a string, a list of parts, or any JSON value. `rest` is what else came and goes
+    into the trace alone (JSON values), so that nothing vanishes.
     """
 
     output: Any
@@ -125,13 +125,16 @@ class ModelRequest(Struct):
     """One turn asked of a model.
 
     `tools` are named as the model shall see them, and the same list object in every turn in which nothing changed, so
-    that a model may keep its encoded form. `options` are in camelCase, merged model < agent < call.
+    that a model may keep its encoded form; `tool_block` is that list in the model's `tool_format`, encoded, where the
+    caller has it. `options` are in camelCase, agent < call; the model puts its own before them. `tool_choice` is `auto`,
+    `none`, `required`, or the name of the one tool to call.
     """
 
     messages: Sequence[Message]
     tools: Sequence[Tool] = ()
     options: Mapping[str, Any] = {}
-    tool_choice: Any = None
+    tool_choice: str = "auto"
+    tool_block: bytes = b""
 
 
 @contract("Ai.Model")
@@ -140,7 +143,7 @@ class Model(Protocol):
 
     @property
     def tool_format(self) -> str:
-        """The format its tools take: a name in `runtime.ai.formats`, such as `openai`."""
+        """The format its tools take: a name in `runtime.ai.formats`, such as `openai`; empty takes them as they are."""
 
-    def generate(self, request: ModelRequest) -> AsyncIterator[TextDelta | TurnEnd]:
+    def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
         """Text as it comes, then exactly one `TurnEnd`. Raises `ModelError`. Closing the iterator ends the request."""
