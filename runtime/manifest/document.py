@@ -31,40 +31,42 @@ class Sequence(list[Any]):
 class Ref:
     """`!ref Name`."""
 
-    __slots__ = ("index", "name")
+    __slots__ = ("name", "place")
 
-    def __init__(self, name: str, index: int) -> None:
+    def __init__(self, name: str, place: int) -> None:
         self.name = name
-        self.index = index
+        self.place = place
 
 
 class Include(str):
     """`!include-text path`; the string is the path."""
 
-    __slots__ = ("index",)
+    __slots__ = ("place",)
 
-    index: int
+    place: int
 
 
 class Broken:
     """A value of which everything has been said: what stands here is not checked further."""
 
-    __slots__ = ("index",)
+    __slots__ = ("place",)
 
-    def __init__(self, index: int) -> None:
-        self.index = index
+    def __init__(self, place: int) -> None:
+        self.place = place
 
 
 class Expression(str):
     """A string with `${{ }}` in it, or the text of `!cel`; the string is the value as YAML gives it.
 
-    `is_tagged` says that the whole string is one expression without braces. `index` and `end` are where the scalar
-    stands in the text, `style` is how it is written there: plain, quoted, or one of the block forms.
+    `is_tagged` says that the whole string is one expression without braces. `place` and `end` are where the scalar
+    stands in the text, `style` is how it is written there: `` (plain), `'`, `"`, `|` or `>`. `type` is what the checks
+    found the value to be, in the words of JSON Schema, or `any`.
     """
 
-    __slots__ = ("end", "index", "is_tagged", "style")
+    __slots__ = ("end", "is_tagged", "place", "style", "type")
 
-    index: int
+    type: str
+    place: int
     end: int
     style: str
     is_tagged: bool
@@ -73,24 +75,23 @@ class Expression(str):
 class Document:
     """One document of a manifest: the mapping at its root, and what the loader noticed on the way."""
 
-    __slots__ = ("body", "expressions", "includes", "index", "refs", "source")
+    __slots__ = ("body", "expressions", "includes", "refs", "source")
 
-    def __init__(self, source: Source, index: int, body: Mapping) -> None:
+    def __init__(self, source: Source, body: Mapping) -> None:
         self.source = source
-        self.index = index
         self.body = body
         self.refs: list[Ref] = []
         self.expressions: list[Expression] = []
         self.includes: list[Include] = []
 
 
-def strings(value: Any, index: int) -> Iterator[tuple[str, int]]:
+def strings(value: Any, place: int) -> Iterator[tuple[str, int]]:
     """Every string of a value with its place; a part that several aliases share comes once for each."""
-    todo = [(value, index)]
+    todo = [(value, place)]
     while todo:
-        value, index = todo.pop()
+        value, place = todo.pop()
         if isinstance(value, str):
-            yield value, index
+            yield value, place
         elif isinstance(value, Mapping):
             todo.extend((item, value.places[key][1]) for key, item in value.items())
         elif isinstance(value, Sequence):

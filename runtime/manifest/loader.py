@@ -1,12 +1,13 @@
 """Text to documents: the only importer of yaml.
 
-libyaml gives events; the values are built here, without recursion, so that depth, size and aliases are bounded while the
-text is read. A document that cannot be read costs that document alone: reading goes on at the next line that starts with
-`---`.
+libyaml gives events; the values are built here, without recursion, so that depth, size and aliases are bounded while
+the text is read. A document that cannot be read costs that document alone: reading goes on at the next line that starts
+with `---`.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -93,7 +94,7 @@ def _segments(text: str) -> Iterator[tuple[int, int, _Fault | None]]:
         return
     starts = [0, *(found.start() for found in _DOCUMENT_START.finditer(text) if found.start()), len(text)]
     begin = 0
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         bad = _UNREADABLE.search(text, start, end)
         if bad is None and end - start <= MOST_CHARACTERS:
             continue
@@ -143,7 +144,7 @@ class _Builder:
         self.count = 0
         self.anchors: dict[str, tuple[Any, int]] = {}
         self.open_anchors: set[str] = set()
-        self.document = Document(source, start, Mapping())
+        self.document = Document(source, Mapping())
         self.handlers: dict[type, Any] = {
             ScalarEvent: self.on_scalar,
             MappingStartEvent: self.on_mapping,
@@ -185,7 +186,7 @@ class _Builder:
 
     def on_document(self, event: Any) -> None:
         self.document_start = self.base + event.start_mark.index
-        self.document = Document(self.source, self.document_start, Mapping())
+        self.document = Document(self.source, Mapping())
         self.count = 0
         self.anchors.clear()
 
@@ -260,7 +261,6 @@ class _Builder:
             self.put(value, level.index)
         elif type(value) is Mapping:
             self.document.body = value
-            self.document.index = level.index
             self.loaded.documents.append(self.document)
         else:
             self.not_mapping(level.index, value)
@@ -334,7 +334,8 @@ class _Builder:
 
     def expression(self, text: str, event: Any, index: int, *, is_tagged: bool) -> Expression:
         value = Expression(text)
-        value.index = index
+        value.place = index
+        value.type = "string"
         value.end = self.base + event.end_mark.index
         value.style = event.style or ""
         value.is_tagged = is_tagged
@@ -351,7 +352,7 @@ class _Builder:
             return self.expression(text, event, index, is_tagged=True)
         if tag == "!include-text":
             include = Include(text)
-            include.index = index
+            include.place = index
             self.document.includes.append(include)
             return include
         if tag == "!":

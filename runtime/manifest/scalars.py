@@ -1,4 +1,4 @@
-"""Plain scalars by the core schema of YAML 1.2 (section 10.3.2 of its specification): no octal 0777, no `yes`, no 1:30."""
+"""Plain scalars by the core schema of YAML 1.2 (its section 10.3.2): no octal 0777, no `yes`, no 1:30."""
 
 import re
 
@@ -35,7 +35,7 @@ def resolve(text: str) -> Scalar:
 
 
 def resolve_as(tag: str, text: str) -> Scalar:
-    """The value of a scalar under one of YAML's own tags (`str`, `int`, `float`, `bool`, `null`); ValueError if it has none."""
+    """The value of a scalar under `!!str`, `!!int`, `!!float`, `!!bool` or `!!null`; ValueError if it has none."""
     if tag == "str":
         return text
     value = resolve(text)

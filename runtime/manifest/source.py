@@ -14,8 +14,8 @@ MOST_BYTES = 64 << 20
 class Source:
     """The text of one manifest. `name` is how findings name it, `folder` where its relative paths start.
 
-    `data` is the file's bytes: bytes that are not UTF-8 become lone surrogates in `text`, which no valid manifest has. A
-    byte order mark is no part of the text.
+    `data` is the file's bytes: bytes that are not UTF-8 become lone surrogates in `text`, which no valid manifest has.
+    A byte order mark is no part of the text.
     """
 
     __slots__ = ("_lines", "folder", "name", "text")
@@ -50,7 +50,7 @@ class Source:
 
 
 def read_sources(paths: Sequence[str]) -> list[Source]:
-    """Read files, folders (their own `*.yaml` and `*.yml`), globs, and `-` for standard input, in the order of their paths.
+    """Read files, folders (their own `*.yaml` and `*.yml`), globs, and `-` (standard input), in the order of their paths.
 
     Raises UsageError (exit 2) for a path that is not there, cannot be read, or holds no manifest.
     """

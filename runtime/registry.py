@@ -1,0 +1,203 @@
+"""Kind name to class: the file is where the name says, and is imported when a manifest first names it.
+
+`AiMcp.ToolProvider` is `tool_provider.py` in the folder `ai_mcp/` of a package on the kind path. A contract stands in a
+file of the same form. Ours is the package `kinds`, known here by its name as text; third parties add theirs through the
+entry-point group `runtime.kinds`, which is only looked at for a prefix that is not ours.
+"""
+
+import os
+import re
+import sys
+from typing import Any
+
+from runtime.errors import Error
+from runtime.shape import Shape, shape_of
+
+OURS = "kinds"
+ENTRY_POINTS = "runtime.kinds"
+APPLICATION = "Runtime.Application"
+_OTHER_NAMES = {"Telo.Application": APPLICATION}
+_MODULES = {"mcp-client": "Mcp"}
+"""Modules of the dialect that design.md section 3 promises to read, where their names are not spelt as ours."""
+
+_NAME = re.compile(r"[A-Z]\w*\.[A-Z]\w*")
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class Contract:
+    """A contract, which no resource can be of."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Entry:
+    """A kind that was found: its class and the shape of its fields."""
+
+    def __init__(self, cls: Any) -> None:
+        self.cls = cls
+        self.name: str = cls.__kind__
+        self.contracts: tuple[str, ...] = cls.__implements__
+        self._shape: Shape | None = None
+
+    @property
+    def shape(self) -> Shape:
+        if self._shape is None:
+            self._shape = shape_of(self.cls)
+        return self._shape
+
+    def fits(self, wanted: str) -> bool:
+        """Whether a slot that asks for a contract or a kind takes this one."""
+        return wanted == self.name or wanted in self.contracts
+
+
+class Registry:
+    """The kinds that a set of manifests can name. `lost_prefixes` are those of imports that failed."""
+
+    def __init__(self) -> None:
+        self.lost_prefixes: set[str] = set()
+        self._found: dict[str, Entry | Contract | None] = {}
+        self._prefixes: dict[str, str] = {}
+        self._local: dict[str, dict[str, Any]] = {}
+        self._third_parties: list[str] | None = None
+
+    def find(self, name: str) -> Entry | Contract | None:
+        """The kind or contract of a name, or None. Raises Error where its module is there and cannot be imported."""
+        if name not in self._found:
+            self._found[name] = self._look_up(_OTHER_NAMES.get(name, name))
+        return self._found[name]
+
+    def is_lost(self, name: str) -> bool:
+        """Whether the name's prefix is that of an import that failed: nothing can be said of it."""
+        return name.partition(".")[0] in self.lost_prefixes
+
+    def add_import(self, alias: str, source: str, folder: str) -> str | None:
+        """Make `alias` a prefix for a module that we ship, or for a local file or folder; a text says why it is none."""
+        self._found.clear()
+        if source.startswith(("./", "../")):
+            problem = self._add_local(alias, os.path.join(folder, source))
+        else:
+            problem = self._add_module(alias, source)
+        if problem is not None:
+            self.lost_prefixes.add(alias)
+        return problem
+
+    def names(self) -> list[str]:
+        """Every kind there is to name, for hints and listings: ours, third parties', imported ones."""
+        found: set[str] = set()
+        for package in self._path():
+            for root in _folders(package):
+                for folder in os.scandir(root):
+                    if folder.is_dir() and not folder.name.startswith(("_", ".")):
+                        files = [entry.name for entry in os.scandir(folder.path)]
+                        prefix = _camel(folder.name)
+                        stems = (name[:-3] for name in files if name.endswith(".py") and not name.startswith("_"))
+                        found.update(f"{prefix}.{_camel(stem)}" for stem in stems)
+        found.update(f"{alias}.{name}" for alias, classes in self._local.items() for name in classes)
+        for alias, prefix in self._prefixes.items():
+            found.update(f"{alias}.{name.partition('.')[2]}" for name in list(found) if name.startswith(prefix + "."))
+        return sorted(found)
+
+    def _look_up(self, name: str) -> Entry | Contract | None:
+        if _NAME.fullmatch(name) is None:
+            return None
+        prefix, _, bare = name.partition(".")
+        if prefix in self._local:
+            cls = self._local[prefix].get(bare)
+            return Entry(cls) if cls is not None else None
+        prefix = self._prefixes.get(prefix, prefix)
+        own = f"{prefix}.{bare}"
+        packages = [OURS] if _has_module(OURS, _snake(prefix)) else self._path()
+        for package in packages:
+            entry = _import(f"{package}.{_snake(prefix)}.{_snake(bare)}", own)
+            if entry is not None:
+                return entry
+        return None
+
+    def _path(self) -> list[str]:
+        if self._third_parties is None:
+            from importlib.metadata import entry_points
+
+            self._third_parties = sorted({entry.value for entry in entry_points(group=ENTRY_POINTS)})
+        return [OURS, *self._third_parties]
+
+    def _add_module(self, alias: str, source: str) -> str | None:
+        module = re.split(r"[@#]", source.rstrip("/").rpartition("/")[2])[0]
+        prefix = _MODULES.get(module) or _camel(module.replace("-", "_"))
+        if not any(_has_module(package, _snake(prefix)) for package in self._path()):
+            return f"there is no module '{module}'"
+        self._prefixes[alias] = prefix
+        return None
+
+    def _add_local(self, alias: str, path: str) -> str | None:
+        if os.path.isdir(path):
+            files = sorted(entry.path for entry in os.scandir(path) if entry.name.endswith(".py"))
+        elif os.path.isfile(path):
+            files = [path]
+        else:
+            return f"there is no file or folder '{os.path.basename(path)}'"
+        classes: dict[str, Any] = {}
+        for file in files:
+            try:
+                namespace = _run_file(file)
+            except Exception as error:  # whatever the foreign module raises is the finding
+                return f"'{os.path.basename(file)}' cannot be imported: {error}"
+            for value in namespace.values():
+                if getattr(value, "__kind__", ""):
+                    classes[value.__kind__.rpartition(".")[2]] = value
+        if not classes:
+            return f"'{os.path.basename(path)}' holds no kind"
+        self._local[alias] = classes
+        return None
+
+
+def _import(module: str, name: str) -> Entry | Contract | None:
+    package, _, stem = module.rpartition(".")
+    if not _has_module(package, stem):
+        return None
+    try:
+        __import__(module)
+    except ImportError as error:
+        raise Error(f"the kind '{name}' cannot be imported: {error}", code="ERR_KIND_IMPORT", resource=name) from error
+    for value in vars(sys.modules[module]).values():
+        if getattr(value, "__kind__", None) == name:
+            return Entry(value)
+        if getattr(value, "__contract__", None) == name:
+            return Contract(name)
+    return None
+
+
+def _has_module(package: str, stem: str) -> bool:
+    return any(
+        os.path.exists(os.path.join(folder, stem + ".py")) or os.path.isdir(os.path.join(folder, stem))
+        for folder in _folders(package)
+    )
+
+
+def _folders(package: str) -> list[str]:
+    """The folders of a package; importing it runs its `__init__` alone."""
+    try:
+        __import__(package)
+    except ImportError:
+        return []
+    return list(sys.modules[package].__path__)
+
+
+def _run_file(path: str) -> dict[str, Any]:
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(f"_manifest_kinds_{os.path.basename(path)[:-3]}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file")
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # msgspec looks its annotations up there
+    spec.loader.exec_module(module)
+    return vars(module)
+
+
+def _snake(name: str) -> str:
+    return _WORD.sub("_", name).lower()
+
+
+def _camel(name: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
