@@ -126,7 +126,7 @@ class ModelRequest(Struct):
 
     `tools` are named as the model shall see them, and the same list object in every turn in which nothing changed, so
     that a model may keep its encoded form; `tool_block` is that list in the model's `tool_format`, encoded, where the
-    caller has it. `options` are in camelCase, agent < call; the model puts its own before them. `tool_choice` is `auto`,
+    caller has it. `options` are in camelCase, agent < call, and go before the model's own. `tool_choice` is `auto`,
     `none`, `required`, or the name of the one tool to call.
     """
 

@@ -1,0 +1,111 @@
+"""`Ai.Agent`: a model that works with tools until it has an answer."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from runtime.ai.contracts import Model, ToolProvider
+from runtime.contracts import Invocable
+from runtime.kind import FIXED, Context, Fields, Kind, Slot, kind
+
+
+class ToolProviderEntry(Fields):
+    """A tool provider as one agent uses it."""
+
+    provider: Slot[ToolProvider, "What lists and runs the tools."]
+    prefix: Annotated[
+        str,
+        Meta(description="Put before each tool's name, as it stands: `fs_` makes `fs_read`.", extra_json_schema=FIXED),
+    ] = ""
+    include: (
+        Annotated[
+            list[str],
+            Meta(
+                description="The tools to offer, all others left out: bare names, without the prefix, or globs.",
+                min_length=1,
+                extra_json_schema=FIXED,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    exclude: Annotated[
+        Sequence[str],
+        Meta(description="Tools to leave out of those included: bare names or globs.", extra_json_schema=FIXED),
+    ] = ()
+
+
+class NamedTool(Fields):
+    """The one tool that the model has to call."""
+
+    name: Annotated[str, Meta(description="The tool's name, with its prefix.", min_length=1)]
+
+
+@kind("Ai.Agent", implements=Invocable)
+class Agent(Kind):
+    """A model that works with tools until it has an answer."""
+
+    model: Slot[Model, "The model that is asked."]
+    system: Annotated[str, Meta(description="The system text: who the agent is and how it works.")] = ""
+    options: Annotated[
+        Mapping[str, Any],
+        Meta(description="Options of the model, such as `temperature`; they go before those on the model itself."),
+    ] = {}
+    tool_providers: Annotated[
+        Sequence[ToolProviderEntry],
+        Meta(description="Where the tools come from, in the order in which they are offered."),
+    ] = ()
+    max_steps: Annotated[int, Meta(description="Most turns that the model gets in one run.", ge=1)] = 8
+    on_max_steps: Annotated[
+        Literal["throw", "return"],
+        Meta(description="After the last turn: `throw` fails the run, `return` gives the text that there is."),
+    ] = "throw"
+    on_tool_error: Annotated[
+        Literal["feedback", "throw"],
+        Meta(description="When a tool fails: `feedback` tells the model and goes on, `throw` fails the run."),
+    ] = "feedback"
+    tool_choice: Annotated[
+        Literal["auto", "none", "required"] | NamedTool,
+        Meta(
+            description="Whether the model may, may not or must call a tool first, or which one; `none` always holds."
+        ),
+    ] = "auto"
+    max_parallel_tools: Annotated[
+        int, Meta(description="Most tool calls of one turn that run at the same time.", ge=1)
+    ] = 32
+    tool_timeout_ms: (
+        Annotated[
+            int, Meta(description="Most milliseconds for a tool call; without it the provider's own limit holds.", ge=1)
+        ]
+        | UnsetType
+    ) = UNSET
+
+    @asynccontextmanager
+    async def open(self, context: Context) -> AsyncIterator[Invocable]:
+        from runtime.ai.agent import Agent as LiveAgent
+        from runtime.ai.agent import AgentRules
+        from runtime.ai.tool_set import Source, label_sources
+        from runtime.ai.turn import ToolRules
+
+        labels = label_sources([entry.provider for entry in self.tool_providers])
+        sources = [
+            Source(
+                entry.provider,
+                label,
+                entry.prefix,
+                entry.include if isinstance(entry.include, list) else None,
+                entry.exclude,
+            )
+            for label, entry in zip(labels, self.tool_providers, strict=True)
+        ]
+        timeout = self.tool_timeout_ms / 1000 if isinstance(self.tool_timeout_ms, int) else None
+        rules = AgentRules(
+            system=self.system,
+            options=self.options,
+            max_steps=self.max_steps,
+            on_max_steps=self.on_max_steps,
+            tool_choice=self.tool_choice.name if isinstance(self.tool_choice, NamedTool) else self.tool_choice,
+            tools=ToolRules(self.on_tool_error, self.max_parallel_tools, timeout),
+        )
+        yield LiveAgent(context.name, self.model, sources, rules)

@@ -1,0 +1,42 @@
+"""`Ai.ScriptedModel`: a model that follows a script, with no network and no key."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from kinds.ai.scripting.fields import ScriptedRule, ScriptedTurn
+from runtime.ai.contracts import Model
+from runtime.errors import StartError
+from runtime.kind import Context, Kind, kind
+
+
+@kind("Ai.ScriptedModel", implements=Model)
+class ScriptedModel(Kind):
+    """A model that follows a script, with no network and no key.
+
+    With `turns` the n-th answer of a conversation is turn n: a new conversation starts at the first. With `rules` the
+    first rule that fits answers. With neither it is a demo: it picks an offered tool by the words of the prompt.
+    """
+
+    turns: (
+        Annotated[Sequence[ScriptedTurn], Meta(description="The answers of a conversation, in order.", min_length=1)]
+        | UnsetType
+    ) = UNSET
+    rules: (
+        Annotated[Sequence[ScriptedRule], Meta(description="Answers by condition; the first that fits.", min_length=1)]
+        | UnsetType
+    ) = UNSET
+
+    @asynccontextmanager
+    async def open(self, context: Context) -> AsyncIterator[Model]:
+        from kinds.ai.scripting.demo import Demo
+        from kinds.ai.scripting.script import Script
+
+        if self.turns and self.rules:
+            raise StartError("a scripted model takes `turns` or `rules`, not both", resource=context.name)
+        if self.turns or self.rules:
+            yield Script(context, self.turns or (), self.rules or ())
+        else:
+            yield Demo()

@@ -1,0 +1,1 @@
+"""What `Ai.ScriptedModel` does: playing a script, and the demo that needs none."""

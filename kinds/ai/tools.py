@@ -1,0 +1,104 @@
+"""`Ai.Tools`: agents and other things that can be run, offered as tools."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
+
+from runtime.ai.contracts import Tool, ToolProvider, ToolResult
+from runtime.contracts import Invocable
+from runtime.errors import StartError, ToolError
+from runtime.kind import FIXED, Context, Fields, Kind, Slot, kind, per_call
+
+
+class ToolEntry(Fields):
+    """One tool."""
+
+    tool: Slot[Invocable, "What runs when the model calls the tool."]
+    parameters: Annotated[
+        dict[str, Any], Meta(description="The JSON Schema of the tool's arguments.", extra_json_schema=FIXED)
+    ]
+    name: (
+        Annotated[
+            str,
+            Meta(
+                description="The tool's name; without it the name of what runs.", min_length=1, extra_json_schema=FIXED
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    description: Annotated[
+        str, Meta(description="What the tool does and when to use it, for the model.", extra_json_schema=FIXED)
+    ] = ""
+    inputs: (
+        Annotated[
+            dict[str, Any],
+            Meta(
+                description="The inputs of what runs, made from `arguments`; without it the arguments themselves.",
+                extra_json_schema=per_call(arguments="parameters"),
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    result: Annotated[
+        Any,
+        Meta(
+            description="What the model reads, made from `result`; without it an agent's text, else the whole result.",
+            extra_json_schema=per_call("result"),
+        ),
+    ] = UNSET
+
+
+@kind("Ai.Tools", implements=ToolProvider)
+class Tools(Kind):
+    """Agents and other things that can be run, offered as tools."""
+
+    tools: Annotated[
+        list[ToolEntry], Meta(description="The tools, in the order in which they are listed.", min_length=1)
+    ]
+
+    @asynccontextmanager
+    async def open(self, context: Context) -> AsyncIterator[ToolProvider]:
+        yield StaticTools(context, self.tools)
+
+
+class StaticTools:
+    """A fixed list of tools; calling one evaluates its inputs, runs it and evaluates its result."""
+
+    def __init__(self, context: Context, entries: Sequence[ToolEntry]) -> None:
+        self.name = context.name
+        self._context = context
+        self._entries: dict[str, ToolEntry] = {}
+        for place, entry in enumerate(entries):
+            name = entry.name if isinstance(entry.name, str) else getattr(entry.tool, "name", "")
+            if not name:
+                raise StartError(f"tools[{place}] needs a `name`: what it runs has none", resource=context.name)
+            if name in self._entries:
+                raise StartError(f'two of the tools are named "{name}"', resource=context.name)
+            self._entries[name] = entry
+        self._tools = [Tool(name, entry.description, entry.parameters) for name, entry in self._entries.items()]
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return self._tools
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        entry = self._entries.get(name)
+        if entry is None:
+            raise ToolError(f'there is no tool "{name}"', resource=self.name)
+        inputs: Any = arguments
+        if entry.inputs is not UNSET:
+            inputs = self._context.evaluate(entry.inputs, {"arguments": arguments})
+        result = await entry.tool.invoke(inputs)
+        output = result
+        rest: Sequence[Any] = ()
+        if _is_run(result):
+            output, rest = result["text"], [result]
+        if entry.result is not UNSET:
+            output = self._context.evaluate(entry.result, {"result": result})
+        return ToolResult(output, rest)
+
+
+def _is_run(result: Any) -> bool:
+    """Whether a result is an agent's: its whole trace goes to the caller's trace, and only its text to the model."""
+    return isinstance(result, Mapping) and isinstance(result.get("text"), str) and "steps" in result

@@ -1,0 +1,283 @@
+"""Chat Completions: a request as bytes, and an answer from its JSON texts.
+
+https://platform.openai.com/docs/api-reference/chat; streaming and buffered answers take the same way.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from runtime.ai.contracts import (
+    FinishReason,
+    Image,
+    Message,
+    ModelRequest,
+    Part,
+    Text,
+    TextDelta,
+    ToolCall,
+    TurnEnd,
+    Usage,
+)
+from runtime.ai.endpoint import read_error
+from runtime.errors import ModelError
+
+FORMAT = "openai"
+"""The key of `Message.wire`, and the tool format."""
+
+OURS = frozenset(("messages", "tools", "stream"))
+"""Fields of a request that no option may set."""
+
+DONE = b"[DONE]"
+REASONS: Mapping[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "content-filter"}
+
+_UPPER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def snake_case(option: str) -> str:
+    """`maxCompletionTokens` as the API spells it."""
+    return _UPPER.sub("_", option).lower()
+
+
+def encode_request(model: str, options: Mapping[str, Any], request: ModelRequest, tool_block: bytes) -> bytes:
+    """The body of a request; `options` in camelCase, where null means that the field is not sent."""
+    fields: dict[str, Any] = {"model": model, "stream_options": {"include_usage": True}}
+    fields |= {snake_case(name): value for name, value in options.items()}
+    if tool_block and request.tool_choice != "auto":
+        fields["tool_choice"] = _encode_choice(request.tool_choice)
+    head = msgspec.json.encode(
+        {name: value for name, value in fields.items() if value is not None and name not in OURS}
+    )
+    tools = b',"tools":' + tool_block if tool_block else b""
+    return b"".join(
+        (head[:-1], b',"stream":true', tools, b',"messages":[', b",".join(_encode_messages(request.messages)), b"]}")
+    )
+
+
+def _encode_choice(choice: str) -> Any:
+    return choice if choice in ("none", "required") else {"type": "function", "function": {"name": choice}}
+
+
+def _encode_messages(messages: Sequence[Message]) -> Iterator[bytes]:
+    images: list[Image] = []
+    for message in messages:
+        if images and message.role != "tool":
+            yield _attach(images)
+            images = []
+        wire = message.wire.get(FORMAT)
+        if wire is None:
+            wire = message.wire[FORMAT] = msgspec.json.encode(_encode_message(message, len(images)))
+        yield wire
+        if message.role == "tool" and not isinstance(message.content, str):
+            images += [part for part in message.content if isinstance(part, Image)]
+    if images:
+        yield _attach(images)
+
+
+def _attach(images: Sequence[Image]) -> bytes:
+    """The images of tool results: a tool's message takes text alone, so a user's message after them brings these."""
+    content: list[dict[str, Any]] = []
+    for number, image in enumerate(images, 1):
+        content += [{"type": "text", "text": f"[image {number}]"}, _encode_part(image)]
+    return msgspec.json.encode({"role": "user", "content": content})
+
+
+def _encode_message(message: Message, images: int) -> dict[str, Any]:
+    content: Any = message.content
+    if message.role == "tool":
+        text = content if isinstance(content, str) else _flatten(content, images)
+        text = f"Error: {text}" if message.is_error else text
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": text}
+    if not isinstance(content, str):
+        content = [_encode_part(part) for part in content]
+    if message.role != "assistant":
+        return {"role": message.role, "content": content}
+    wire: dict[str, Any] = {"role": "assistant", "content": content or None}
+    if message.tool_calls:
+        wire["tool_calls"] = [_encode_call(call) for call in message.tool_calls]
+    if isinstance(message.provider_data, Mapping):
+        wire |= message.provider_data.get(FORMAT, {})
+    return wire
+
+
+def _encode_part(part: Part) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    return {"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{part.data}"}}
+
+
+def _flatten(parts: Sequence[Part], images: int) -> str:
+    texts = []
+    for part in parts:
+        if isinstance(part, Text):
+            texts.append(part.text)
+        else:
+            images += 1
+            texts.append(f"[image {images} attached below]")
+    return "\n".join(texts)
+
+
+def _encode_call(call: ToolCall) -> dict[str, Any]:
+    """Arguments go back as the model wrote them, but broken JSON in a frame: there are servers that parse them."""
+    arguments = call.arguments
+    if not arguments.strip():
+        arguments = "{}"
+    else:
+        try:
+            msgspec.json.decode(arguments, type=dict)
+        except msgspec.DecodeError:
+            arguments = msgspec.json.encode({"invalid_json": arguments}).decode()
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+class FunctionPiece(Struct):
+    name: str | None = None
+    arguments: Any = None
+
+
+class CallPiece(Struct):
+    index: int | None = None
+    id: str | None = None
+    function: FunctionPiece | None = None
+
+
+class Piece(Struct):
+    content: Any = None
+    refusal: str | None = None
+    tool_calls: list[CallPiece] | None = None
+
+
+class Choice(Struct):
+    delta: Piece | None = None
+    message: Piece | None = None
+    finish_reason: str | None = None
+
+
+class PromptDetails(Struct):
+    cached_tokens: int | None = None
+
+
+class CompletionDetails(Struct):
+    reasoning_tokens: int | None = None
+
+
+class UsagePiece(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    prompt_tokens_details: PromptDetails | None = None
+    completion_tokens_details: CompletionDetails | None = None
+
+
+class Chunk(Struct):
+    """A chunk of a stream, or a whole answer: what we read of it."""
+
+    choices: list[Choice] | None = None
+    usage: UsagePiece | None = None
+    error: Any = None
+
+
+_CHUNKS = msgspec.json.Decoder(Chunk)
+
+
+class Reply:
+    """An answer as it comes: `read` gives the text of each JSON text, `end` the turn's end."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._calls: list[_CallInParts] = []
+        self._reason: str | None = None
+        self._has_refused = False
+        self._is_done = False
+        self._usage = UsagePiece()
+
+    def read(self, text: bytes) -> str:
+        """The text that the chunk adds; raises `ModelError` for the provider's error, and for what makes no sense."""
+        if text.strip() == DONE:
+            self._is_done = True
+            return ""
+        try:
+            chunk = _CHUNKS.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ModelError(
+                f"the provider's answer makes no sense: {error}",
+                resource=self._name,
+                hint="is `baseUrl` that of the API?",
+            ) from error
+        if chunk.error:
+            raise ModelError(f"the provider broke off: {read_error(text)}", code="ERR_MODEL_HTTP", resource=self._name)
+        if chunk.usage is not None:
+            self._usage = chunk.usage
+        added = ""
+        for choice in chunk.choices or ():
+            piece = choice.delta or choice.message
+            if choice.finish_reason:
+                self._reason = choice.finish_reason
+            if piece is not None:
+                added += self._add(piece)
+        return added
+
+    def _add(self, piece: Piece) -> str:
+        for call in piece.tool_calls or ():
+            self._add_call(call)
+        text = piece.content if isinstance(piece.content, str) else _join_parts(piece.content)
+        if piece.refusal:
+            self._has_refused = True
+            text += piece.refusal
+        return text
+
+    def _add_call(self, piece: CallPiece) -> None:
+        """Pieces belong together by index; some servers give none, or one to all, so a new id starts a call too."""
+        function = piece.function or FunctionPiece()
+        known = next((call for call in reversed(self._calls) if piece.index in (None, call.index)), None)
+        if known is None or (piece.id and known.id and piece.id != known.id):
+            known = _CallInParts(piece.index)
+            self._calls.append(known)
+        known.id = known.id or piece.id or ""
+        known.name = known.name or function.name or ""
+        if isinstance(function.arguments, str):
+            known.arguments.append(function.arguments)
+        elif function.arguments is not None:
+            known.arguments.append(msgspec.json.encode(function.arguments).decode())
+
+    def end(self) -> TurnEnd:
+        """The end of the turn; raises `ModelError` when the answer was cut."""
+        if not self._is_done and self._reason is None:
+            raise ModelError("the provider's answer ended before it was complete", resource=self._name)
+        calls = [ToolCall(call.id, call.name, "".join(call.arguments)) for call in self._calls]
+        return TurnEnd(calls, self._finish_reason(), _read_usage(self._usage))
+
+    def _finish_reason(self) -> FinishReason:
+        """By the presence of calls first: compatible servers get the reason wrong."""
+        if self._calls:
+            return "tool-calls"
+        if self._has_refused:
+            return "content-filter"
+        if self._reason in (None, "tool_calls", "function_call"):
+            return "stop"
+        return REASONS.get(self._reason or "", "other")
+
+
+class _CallInParts:
+    def __init__(self, index: int | None) -> None:
+        self.index = index
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []
+
+
+def _join_parts(content: Any) -> str:
+    """Some compatible servers answer with a list of parts."""
+    if not isinstance(content, list):
+        return ""
+    return "".join(part.get("text") or "" for part in content if isinstance(part, dict))
+
+
+def _read_usage(usage: UsagePiece) -> Usage:
+    prompt, completion = usage.prompt_tokens or 0, usage.completion_tokens or 0
+    cached = usage.prompt_tokens_details.cached_tokens if usage.prompt_tokens_details else None
+    reasoning = usage.completion_tokens_details.reasoning_tokens if usage.completion_tokens_details else None
+    return Usage(prompt, completion, usage.total_tokens or prompt + completion, cached or 0, reasoning or 0)

@@ -1,0 +1,35 @@
+"""Running several things at once, with results in order and errors as they were raised."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import anyio
+
+T = TypeVar("T")
+
+
+async def run_all(functions: Sequence[Callable[[], Awaitable[T]]], limit: int | None = None) -> list[T]:
+    """The results in the order of the functions, at most `limit` of which run at a time.
+
+    The first error cancels the others and is raised bare, not in a group. A single function runs in the caller's task.
+    """
+    if len(functions) == 1:
+        return [await functions[0]()]
+    results: dict[int, T] = {}
+    failures: list[Exception] = []
+    waiting = iter(enumerate(functions))
+
+    async def work() -> None:
+        try:
+            for index, function in waiting:
+                results[index] = await function()
+        except Exception as error:  # a border: what a task raises is raised bare below
+            failures.append(error)
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(min(limit or len(functions), len(functions))):
+            group.start_soon(work)
+    if failures:
+        raise failures[0]
+    return [results[index] for index in range(len(functions))]

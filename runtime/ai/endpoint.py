@@ -1,0 +1,260 @@
+"""One address of a model provider: posting a request, retrying it, and reading the answer as a stream of JSON texts."""
+
+import random
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+import msgspec
+from msgspec import Struct
+
+from runtime.ai.sse import EventReader
+from runtime.errors import ModelError
+
+CONNECT_LIMIT = 5.0
+"""Seconds for reaching the provider; the official clients wait as long."""
+
+LONGEST_WAIT = 120.0
+"""Seconds that a provider may ask us to wait before a retry; after a longer `Retry-After` there is none."""
+
+ERROR_LIMIT = 64 * 1024
+"""Bytes of an error's body that are read."""
+
+RETRIED = frozenset((408, 409, 429))
+
+
+class Retries(Struct, frozen=True):
+    """How often, and how long to wait: `first` seconds, doubling to `longest`, less up to a quarter."""
+
+    count: int = 2
+    first: float = 0.5
+    longest: float = 8.0
+
+    def wait(self, attempt: int, headers: Mapping[str, str]) -> float:
+        """Seconds before the retry after the given attempt, the first of which is 0."""
+        asked = _retry_after(headers)
+        if asked is not None:
+            return asked
+        return float(min(self.first * 2**attempt, self.longest) * (1 - random.random() / 4))
+
+
+class Endpoint:
+    """Posts to one URL through one client, which opens lazily and closes with `aclose`."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        timeout: float,
+        retries: Retries,
+        mask: Callable[[str], str],
+        log: Callable[[str], None],
+    ) -> None:
+        """`timeout` is in seconds, between any two pieces of the answer; `mask` hides secrets in a provider's words."""
+        self._name = name
+        self._url = url
+        self._headers = {"content-type": "application/json", "accept": "text/event-stream, application/json", **headers}
+        self._timeout = timeout
+        self._retries = retries
+        self._mask = mask
+        self._log = log
+        self._client: Any = None
+
+    def connect(self) -> Any:
+        """The HTTP client; the first call makes it, and the TLS context only where the URL needs one."""
+        if self._client is None:
+            import httpx2
+
+            self._client = httpx2.AsyncClient(
+                verify=self._url.startswith("https:"),
+                timeout=httpx2.Timeout(self._timeout, connect=min(CONNECT_LIMIT, self._timeout)),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30.0),
+                headers=self._headers,
+            )
+        return self._client
+
+    async def aclose(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def post(self, body: bytes) -> AsyncGenerator[bytes, None]:
+        """The answer's JSON texts: the data of each event of a stream, or the one text of an answer in one piece.
+
+        Raises `ModelError`: ERR_MODEL_HTTP, ERR_MODEL_AUTH, ERR_MODEL_RATE_LIMIT, ERR_MODEL_TIMEOUT,
+        ERR_MODEL_CONNECTION. A request is repeated only as long as nothing of an answer has come.
+        """
+        import httpx2
+
+        client = self.connect()
+        attempt = 0
+        while True:
+            try:
+                request = client.build_request("POST", self._url, content=body)
+                response = await client.send(request, stream=True)
+            except httpx2.HTTPError as error:
+                failure, headers = self._lost(error), {}
+                may_retry = not isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol)
+            else:
+                if response.status_code == 200:
+                    break
+                failure = await self._refused(response)
+                headers = response.headers
+                may_retry = _may_retry(response.status_code, headers)
+            wait = self._retries.wait(attempt, headers)
+            if not may_retry or attempt >= self._retries.count or wait > LONGEST_WAIT:
+                raise failure
+            attempt += 1
+            self._log(f"{failure.message}; retry {attempt} of {self._retries.count} in {wait:.1f} s")
+            await anyio.sleep(wait)
+        async with aclosing(self._read(response)) as texts:
+            async for text in texts:
+                yield text
+
+    async def _read(self, response: Any) -> AsyncGenerator[bytes, None]:
+        import httpx2
+
+        reader = EventReader()
+        is_stream = "text/event-stream" in response.headers.get("content-type", "")
+        whole: list[bytes] = []
+        try:
+            async for chunk in response.aiter_bytes():
+                if is_stream:
+                    for text in reader.feed(chunk):
+                        yield text
+                else:
+                    whole.append(chunk)
+        except httpx2.HTTPError as error:
+            raise self._lost(error) from error
+        finally:
+            await response.aclose()
+        if is_stream:
+            for text in reader.end():
+                yield text
+            return
+        body = b"".join(whole)
+        if body.lstrip()[:1] in (b"{", b"["):
+            yield body
+            return
+        for text in (*reader.feed(body), *reader.end()):  # a stream that does not say so
+            yield text
+
+    async def _refused(self, response: Any) -> ModelError:
+        import httpx2
+
+        body = b""
+        try:
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > ERROR_LIMIT:
+                    break
+        except httpx2.HTTPError:
+            pass  # the status is all there is to tell
+        finally:
+            await response.aclose()
+        status = response.status_code
+        words = self._mask(read_error(body))
+        message = f"the provider answered {status}" + (f": {words}" if words else "")
+        details: dict[str, Any] = {"status": status}
+        request_id = response.headers.get("x-request-id") or response.headers.get("request-id")
+        if request_id:
+            details["requestId"] = request_id
+            message += f" (request {request_id})"
+        code, hint = _meaning(status)
+        if 300 <= status < 400:
+            hint = "redirects are not followed: put the address that the provider redirects to in `baseUrl`"
+        return ModelError(message, code=code, resource=self._name, hint=hint, details=details)
+
+    def _lost(self, error: Exception) -> ModelError:
+        import httpx2
+
+        host = httpx2.URL(self._url).host
+        words = self._mask(str(error)) or type(error).__name__
+        if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
+            return ModelError(
+                f'the provider at "{host}" cannot be reached: {words}',
+                code="ERR_MODEL_CONNECTION",
+                resource=self._name,
+                hint="check `baseUrl` and the network",
+            )
+        if isinstance(error, httpx2.TimeoutException):
+            return ModelError(
+                f'the provider at "{host}" sent nothing for {self._timeout:g} s',
+                code="ERR_MODEL_TIMEOUT",
+                resource=self._name,
+                hint="raise `timeoutMs` if the model needs longer",
+            )
+        return ModelError(
+            f'the connection to the provider at "{host}" broke: {words}',
+            code="ERR_MODEL_CONNECTION",
+            resource=self._name,
+        )
+
+
+def _may_retry(status: int, headers: Mapping[str, str]) -> bool:
+    """The rule of the official clients: what the provider says in `x-should-retry`, else the status."""
+    said = headers.get("x-should-retry")
+    if said in ("true", "false"):
+        return said == "true"
+    return status in RETRIED or status >= 500
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds, from `retry-after-ms`, or `Retry-After` as seconds or as a date (RFC 9110, section 10.2.3)."""
+    for header, scale in (("retry-after-ms", 1000), ("retry-after", 1)):
+        value = headers.get(header)
+        if value is None:
+            continue
+        try:
+            return max(float(value) / scale, 0.0)
+        except ValueError:
+            pass
+        if scale == 1:
+            return _seconds_until(value)
+    return None
+
+
+def _seconds_until(date: str) -> float | None:
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max((parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds(), 0.0)
+    except (TypeError, ValueError):
+        return None
+
+
+def _meaning(status: int) -> tuple[str, str | None]:
+    if status in (401, 403):
+        return "ERR_MODEL_AUTH", "check `apiKey`, and that it may use this model"
+    if status == 429:
+        return "ERR_MODEL_RATE_LIMIT", "wait, or ask the provider for a higher limit"
+    if status == 408:
+        return "ERR_MODEL_TIMEOUT", None
+    if status == 404:
+        return "ERR_MODEL_HTTP", "check `baseUrl` and `model`"
+    return "ERR_MODEL_HTTP", None
+
+
+def read_error(body: bytes) -> str:
+    """The provider's own words in an error's body, in one line."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = body.decode(errors="replace")
+    return " ".join(_find_message(value).split())[:2000]
+
+
+def _find_message(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return _find_message(value[0]) if value else ""
+    if isinstance(value, Mapping):
+        for key in ("error", "message", "detail", "msg"):
+            if value.get(key):
+                return _find_message(value[key])
+        return msgspec.json.encode(value).decode()
+    return str(value)

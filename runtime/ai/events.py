@@ -1,0 +1,121 @@
+"""Events: what a run tells while it happens, and the answer that they add up to.
+
+A run gives, for each turn of the model, `text-delta`s, then the turn's `tool-call`s and their `tool-result`s, both in
+call order; at its end exactly one `finish` or `error`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from runtime.ai.contracts import FinishReason, Part, TextDelta, Usage
+from runtime.errors import Error
+
+
+class ToolCalled(Struct, frozen=True, tag_field="type", tag="tool-call"):
+    """The model wants a tool, named as the agent offers it. `arguments` is the JSON value, or the text that is none."""
+
+    id: str
+    name: str
+    arguments: Any
+
+
+class ToolAnswered(Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="type", tag="tool-result"):
+    """What the model reads of a call. `rest` is what it does not read; `code` tells why an error is one."""
+
+    tool_call_id: str
+    name: str
+    content: str | Sequence[Part]
+    is_error: bool = False
+    code: str = ""
+    rest: Sequence[Any] = ()
+    duration_ms: float = 0.0
+
+
+class Finished(Struct, frozen=True, rename="camel", tag_field="type", tag="finish"):
+    """The run's end: the last turn's text, why the model stopped, the tokens of all turns."""
+
+    text: str
+    finish_reason: FinishReason
+    usage: Usage
+
+
+class Failed(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="error"):
+    """The run's end by an error, which the run raises right after it."""
+
+    code: str
+    message: str
+    resource: str | None = None
+    hint: str | None = None
+    details: Mapping[str, Any] = {}
+
+    @classmethod
+    def of(cls, error: Error) -> "Failed":
+        return cls(error.code, error.message, error.resource, error.hint, error.details)
+
+
+Event = TextDelta | ToolCalled | ToolAnswered | Finished | Failed
+
+
+class Answer:
+    """The events of a run, collected: `{text, usage, finishReason, steps}`.
+
+    A step is one turn of the model: `{text, toolCalls: [{id, name, arguments}], toolResults: [{toolCallId, name,
+    content, isError?, code?, rest?, durationMs?}]}`.
+    """
+
+    def __init__(self) -> None:
+        self._steps: list[dict[str, Any]] = []
+        self._pieces: list[str] = []
+        self._is_open = False
+        self._end: Finished | None = None
+
+    def add(self, event: Event) -> None:
+        if isinstance(event, ToolAnswered):
+            self._close_step()
+            self._steps[-1]["toolResults"].append(_without_type(event))
+        elif isinstance(event, Failed):
+            self._close_step()
+        else:
+            self._open_step()
+            if isinstance(event, TextDelta):
+                self._pieces.append(event.text)
+            elif isinstance(event, ToolCalled):
+                self._steps[-1]["toolCalls"].append(_without_type(event))
+            else:
+                self._end = event
+                self._close_step()
+
+    def _open_step(self) -> None:
+        if not self._is_open:
+            self._steps.append({"text": "", "toolCalls": [], "toolResults": []})
+            self._is_open = True
+
+    def _close_step(self) -> None:
+        if self._is_open:
+            self._steps[-1]["text"] = "".join(self._pieces)
+            self._pieces.clear()
+            self._is_open = False
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """The turns so far: what there is of a run that failed."""
+        return self._steps
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer of a run that finished, as JSON values."""
+        if self._end is None:
+            raise ValueError("the run has not finished")
+        return {
+            "text": self._end.text,
+            "usage": to_builtins(self._end.usage),
+            "finishReason": self._end.finish_reason,
+            "steps": self._steps,
+        }
+
+
+def _without_type(event: Event) -> dict[str, Any]:
+    values: dict[str, Any] = to_builtins(event)
+    del values["type"]
+    return values

@@ -1,0 +1,178 @@
+"""The tools of an agent: what its providers list, filtered and named, with the table that finds the way back."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from msgspec import Struct, field
+
+from runtime.ai.arguments import ArgumentCheck
+from runtime.ai.concurrency import run_all
+from runtime.ai.contracts import Tool, ToolProvider, ToolResult
+from runtime.ai.formats import convert
+from runtime.errors import AgentError
+
+
+class Source(Struct, frozen=True):
+    """One entry of an agent's `toolProviders`; `label` is how messages name the provider."""
+
+    provider: ToolProvider
+    label: str
+    prefix: str = ""
+    include: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+
+
+class BoundTool(Struct, frozen=True):
+    """A tool under the name by which the agent offers it, with the way to its provider."""
+
+    tool: Tool
+    name: str
+    source: Source
+    check: ArgumentCheck = field(default_factory=ArgumentCheck)
+
+    async def call(self, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run the tool; raises what its provider raises."""
+        result = await self.source.provider.call_tool(self.tool.name, arguments)
+        return result if isinstance(result, ToolResult) else ToolResult(result)
+
+    def find_fault(self, arguments: Any) -> str | None:
+        """What keeps the arguments from fitting the tool's own schema, in words; None when they fit."""
+        return self.check.find_fault(self.tool.parameters, arguments)
+
+
+class Offer:
+    """The tools of one moment. `tools` are as the model sees them; `block` is them in the model's format, encoded."""
+
+    def __init__(self, bound: Mapping[str, BoundTool], tool_format: str) -> None:
+        self.bound = bound
+        plain = [Tool(name, each.tool.description, each.tool.parameters) for name, each in bound.items()]
+        self._converted = convert(plain, tool_format) if tool_format and plain else None
+        if self._converted is None:
+            self.tools: Sequence[Tool] = plain
+            self.block = b""
+        else:
+            self.tools = [
+                Tool(each.name, each.tool.description, each.tool.parameters) for each in self._converted.tools
+            ]
+            self.block = self._converted.encoded
+            self._own_names = {each.name: each.tool.name for each in self._converted.tools}
+
+    def find(self, name: str) -> BoundTool | None:
+        """The tool that the model means by this name, or None if it was not offered."""
+        own = name if self._converted is None else self._own_names.get(name)
+        return self.bound.get(own) if own is not None else None
+
+    def restore(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Arguments of a call of an offered tool as the tool's own schema spells them."""
+        return arguments if self._converted is None else self._converted.restore(name, arguments)[1]
+
+    def choose(self, choice: str) -> str:
+        """A choice of tool as the model sees it; raises `AgentError` ERR_AGENT_TOOL_CHOICE."""
+        if choice in ("auto", "none", "required"):
+            return choice
+        for seen in self.tools:
+            tool = self.find(seen.name)
+            if tool is not None and tool.name == choice:
+                return seen.name
+        raise AgentError(
+            f'`toolChoice` names the tool "{choice}", which is not offered',
+            code="ERR_AGENT_TOOL_CHOICE",
+            hint=f"the tools are: {', '.join(self.bound) or 'none'}",
+        )
+
+
+class ToolSet:
+    """Lists lazily, in provider order, and again when a provider's list is another object than last time."""
+
+    def __init__(self, agent: str, sources: Sequence[Source], tool_format: str) -> None:
+        self._agent = agent
+        self._sources = sources
+        self._format = tool_format
+        self._lists: list[Sequence[Tool]] | None = None
+        self._offer = Offer({}, "")
+
+    async def offer(self) -> Offer:
+        """The tools as they are now; the same object as long as no list changed.
+
+        Raises `AgentError`: ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER; and what the providers raise.
+        """
+        known = self._lists
+        if known is None:
+            lists = await run_all([source.provider.list_tools for source in self._sources])
+        else:
+            lists = [await source.provider.list_tools() for source in self._sources]
+            if all(new is old for new, old in zip(lists, known, strict=True)):
+                return self._offer
+        self._offer = self._assemble(lists)
+        self._lists = lists
+        return self._offer
+
+    def _assemble(self, lists: Sequence[Sequence[Tool]]) -> Offer:
+        bound: dict[str, BoundTool] = {}
+        for source, tools in zip(self._sources, lists, strict=True):
+            for tool in self._filter(source, tools):
+                name = source.prefix + tool.name
+                if name in bound:
+                    raise self._collision(name, bound[name], source)
+                bound[name] = BoundTool(tool, name, source)
+        return Offer(bound, self._format)
+
+    def _filter(self, source: Source, tools: Sequence[Tool]) -> Sequence[Tool]:
+        if source.include is None and not source.exclude:
+            return tools
+        names = [tool.name for tool in tools]
+        include = source.include if source.include is not None else ()
+        if names:  # an optional server that is not there lists nothing: that is no fault of the filter
+            idle = [entry for entry in (*include, *source.exclude) if not any(_fits(entry, name) for name in names)]
+            if idle:
+                raise self._idle_filter(source, idle, names)
+        return [
+            tool
+            for tool in tools
+            if (source.include is None or any(_fits(entry, tool.name) for entry in include))
+            and not any(_fits(entry, tool.name) for entry in source.exclude)
+        ]
+
+    def _collision(self, name: str, first: BoundTool, second: Source) -> AgentError:
+        if first.source is second:
+            message = f'the provider "{second.label}" lists the tool "{first.tool.name}" twice'
+            hint = "a provider must give each tool a name of its own"
+        else:
+            message = f'the providers "{first.source.label}" and "{second.label}" both offer a tool "{name}"'
+            hint = f'give one of them a prefix, such as `prefix: "{second.label.lower()}_"`, or exclude the tool'
+        return AgentError(
+            message,
+            code="ERR_AGENT_TOOL_COLLISION",
+            resource=self._agent,
+            hint=hint,
+            details={"tool": name, "providers": [first.source.label, second.label]},
+        )
+
+    def _idle_filter(self, source: Source, idle: Sequence[str], names: Sequence[str]) -> AgentError:
+        entries = ", ".join(f'"{entry}"' for entry in idle)
+        hint = f"the provider lists: {', '.join(sorted(names))}"
+        if source.prefix and any(entry.startswith(source.prefix) for entry in idle):
+            hint = f'filters take bare names, without the prefix "{source.prefix}"; {hint}'
+        return AgentError(
+            f'the filter of the provider "{source.label}" names what it does not list: {entries}',
+            code="ERR_AGENT_TOOL_FILTER",
+            resource=self._agent,
+            hint=hint,
+            details={"provider": source.label, "entries": list(idle), "tools": sorted(names)},
+        )
+
+
+def _fits(entry: str, name: str) -> bool:
+    return entry == name or fnmatchcase(name, entry)
+
+
+def label_sources(providers: Sequence[Any]) -> list[str]:
+    """How messages name providers: by the name of the resource, else by the place in the agent's list."""
+    names = [getattr(provider, "name", None) or f"toolProviders[{index}]" for index, provider in enumerate(providers)]
+    count = Counter(map(id, providers))
+    return [
+        f"{name} (entry {index + 1})" if count[id(provider)] > 1 else name
+        for index, (name, provider) in enumerate(zip(names, providers, strict=True))
+    ]

@@ -1,0 +1,113 @@
+"""The tool calls of one turn: routed, checked, run at once, and answered in call order."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from time import perf_counter
+from typing import Any, Literal
+
+import anyio
+from msgspec import Struct
+
+from runtime.ai.arguments import read_arguments
+from runtime.ai.concurrency import run_all
+from runtime.ai.content import EMPTY, parts_of
+from runtime.ai.contracts import Message, Part, Text, ToolCall, ToolResult
+from runtime.ai.events import ToolAnswered, ToolCalled
+from runtime.ai.tool_set import BoundTool, Offer
+from runtime.errors import Error, ToolError
+
+
+class ToolRules(Struct, frozen=True):
+    """How an agent runs tools; `timeout` is in seconds, None leaves the limit to the provider."""
+
+    on_error: Literal["feedback", "throw"] = "feedback"
+    parallel: int = 32
+    timeout: float | None = None
+
+
+class Call(Struct, frozen=True):
+    """A call of a turn: as the model wanted it, as it is told, and the tool with its arguments or the fault."""
+
+    wanted: ToolCall
+    told: ToolCalled
+    tool: BoundTool | None
+    arguments: Mapping[str, Any]
+    fault: str = ""
+
+
+def resolve_calls(calls: Sequence[ToolCall], offer: Offer) -> list[Call]:
+    """Each call with its tool and arguments; a fault reaches no provider."""
+    return [_resolve(call, offer) for call in calls]
+
+
+def _resolve(call: ToolCall, offer: Offer) -> Call:
+    tool = offer.find(call.name)
+    name = tool.name if tool else call.name
+    try:
+        arguments: Mapping[str, Any] = read_arguments(call.arguments)
+    except ValueError as error:
+        told = ToolCalled(call.id, name, call.arguments)
+        return Call(call, told, None, {}, str(error) if tool else _unknown(name, offer))
+    if tool is None:
+        return Call(call, ToolCalled(call.id, name, arguments), None, arguments, _unknown(name, offer))
+    arguments = offer.restore(call.name, arguments)
+    told = ToolCalled(call.id, name, arguments)
+    misfit = tool.find_fault(arguments)
+    if misfit is not None:
+        return Call(call, told, None, arguments, f'the arguments do not fit the schema of "{name}": {misfit}')
+    return Call(call, told, tool, arguments)
+
+
+def _unknown(name: str, offer: Offer) -> str:
+    offered = ", ".join(tool.name for tool in offer.tools) or "none"
+    return f'there is no tool "{name}"; the tools are: {offered}'
+
+
+async def run_calls(calls: Sequence[Call], rules: ToolRules) -> list[ToolAnswered]:
+    """The answers in call order. With `rules.on_error` throw the first error is raised and ends the others."""
+    functions: list[Callable[[], Awaitable[ToolAnswered]]] = [partial(_run, call, rules) for call in calls]
+    return await run_all(functions, rules.parallel)
+
+
+async def _run(call: Call, rules: ToolRules) -> ToolAnswered:
+    started = perf_counter()
+    try:
+        result = await _call(call, rules)
+    except Error as error:
+        if rules.on_error == "throw":
+            raise
+        told = call.told
+        return ToolAnswered(told.id, told.name, error.message or EMPTY, True, error.code, (), _since(started))
+    content = read_output(result.output)
+    return ToolAnswered(call.told.id, call.told.name, content, rest=result.rest, duration_ms=_since(started))
+
+
+async def _call(call: Call, rules: ToolRules) -> ToolResult:
+    tool = call.tool
+    if tool is None:
+        raise ToolError(call.fault, code="ERR_AGENT_TOOL_ERROR")
+    try:
+        if rules.timeout is None:
+            return await tool.call(call.arguments)
+        with anyio.fail_after(rules.timeout):
+            return await tool.call(call.arguments)
+    except TimeoutError as error:
+        message = f'the tool "{tool.name}" did not answer within {rules.timeout:g} s'
+        raise ToolError(message, code="ERR_TOOL_TIMEOUT", resource=tool.source.label) from error
+
+
+def _since(started: float) -> float:
+    return round((perf_counter() - started) * 1000, 3)
+
+
+def read_output(output: Any) -> str | list[Part]:
+    """What the model reads of a tool's output: text if that is all there is, else parts; never nothing."""
+    parts = parts_of(output)
+    first = parts[0]
+    return first.text if len(parts) == 1 and isinstance(first, Text) else parts
+
+
+def answer_message(answer: ToolAnswered, name: str) -> Message:
+    """The message that answers a call; `name` is the one that the model used."""
+    content = answer.content if isinstance(answer.content, str) else list(answer.content)
+    return Message("tool", content, tool_call_id=answer.tool_call_id, name=name, is_error=answer.is_error)
