@@ -4,7 +4,7 @@ The typed fields of a kind are the fields of its manifests, in camelCase. The JS
 reference pages come from them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
@@ -30,9 +30,13 @@ FIXED: dict[str, Any] = {"x-eval": False}
 """`extra_json_schema` of a field that is never evaluated: an expression in it is CEL_MISPLACED."""
 
 
-def per_call(*names: str) -> dict[str, Any]:
-    """`extra_json_schema` of a field that is evaluated at each call, with these names in scope, such as `arguments`."""
-    return {"x-scope": list(names)}
+def per_call(*names: str, **typed_by: str) -> dict[str, Any]:
+    """`extra_json_schema` of a field that is evaluated at each call, with more names in scope.
+
+    `per_call("result")` brings in a value of any type; `per_call(arguments="parameters")` one name for each property of
+    the JSON Schema that stands in the field `parameters` beside this one.
+    """
+    return {"x-scope": {**dict.fromkeys(names, ""), **typed_by}}
 
 
 # Frozen for every subclass without a word: said by name, a type checker would ask each kind to repeat it.
@@ -62,6 +66,22 @@ class Context(Protocol):
         """The value of a `per_call` field with its expressions replaced by what they give in this scope."""
 
 
+class Inspection(Protocol):
+    """A resource of a kind as `Kind.inspect` sees it: fields as they stand in the manifest, before any evaluation."""
+
+    def find(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+        """The values along a path, `*` standing for every element or value, each with its own path.
+
+        Expressions, included files and what was reported already are left out.
+        """
+
+    def kind_at(self, *path: str | int) -> "type[Kind] | None":
+        """The kind of the resource in a slot, where it is known."""
+
+    def report(self, code: str, path: tuple[str | int, ...], message: str, hint: str | None = None) -> None:
+        """Report a diagnostic (a code of `runtime.diagnostics`) at a value."""
+
+
 class Kind(Fields):
     """One resource as its manifest declares it: a value that can be opened.
 
@@ -71,6 +91,10 @@ class Kind(Fields):
 
     __kind__: ClassVar[str] = ""
     __implements__: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def inspect(cls, inspection: Inspection) -> None:
+        """Report what no schema says; runs in `validate`, so it starts nothing and connects to nothing."""
 
     def open(self, context: Context) -> AbstractAsyncContextManager[Any]:
         """Start the resource and yield its instance; raises `runtime.errors.Error`."""

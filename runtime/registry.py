@@ -17,6 +17,7 @@ OURS = "kinds"
 ENTRY_POINTS = "runtime.kinds"
 APPLICATION = "Runtime.Application"
 _OTHER_NAMES = {"Telo.Application": APPLICATION}
+APPLICATION_NAMES = frozenset((APPLICATION, *_OTHER_NAMES))
 _MODULES = {"mcp-client": "Mcp"}
 """Modules of the dialect that design.md section 3 promises to read, where their names are not spelt as ours."""
 
@@ -38,6 +39,7 @@ class Entry:
         self.cls = cls
         self.name: str = cls.__kind__
         self.contracts: tuple[str, ...] = cls.__implements__
+        self.has_rules: bool = "inspect" in vars(cls)
         self._shape: Shape | None = None
 
     @property
@@ -72,7 +74,7 @@ class Registry:
         return name.partition(".")[0] in self.lost_prefixes
 
     def add_import(self, alias: str, source: str, folder: str) -> str | None:
-        """Make `alias` a prefix for a module that we ship, or for a local file or folder; a text says why it is none."""
+        """Make `alias` a prefix for a module that we ship, or for a local file or folder; or say why it is none."""
         self._found.clear()
         if source.startswith(("./", "../")):
             problem = self._add_local(alias, os.path.join(folder, source))

@@ -29,8 +29,8 @@ class SlotValue:
 class Resource:
     """What a document, or a mapping in a slot, declares.
 
-    `kind` is the value as it stands; `entry` is the kind that was found, None where nothing more can be said. `owner` is
-    the resource that an inline one stands in.
+    `kind` is the value as it stands; `entry` is the kind that was found, None where nothing more can be said. `owner`
+    is the resource that an inline one stands in.
     """
 
     __slots__ = ("body", "document", "entry", "kind", "name", "owner", "problem", "slots")

@@ -21,9 +21,9 @@ class Fixed:
 
 
 class PerCall:
-    """Evaluated at each call, with `names` in scope as well."""
+    """Evaluated at each call, with `names` in scope as well: each with the field beside it whose schema types it."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: dict[str, str]) -> None:
         self.names = names
 
 
@@ -59,7 +59,7 @@ def _tree(schema: dict[str, Any], root: dict[str, Any], above: tuple[str, ...]) 
     if schema.get("x-eval") is False:
         return Fixed()
     if "x-scope" in schema:
-        return PerCall(tuple(schema["x-scope"]))
+        return PerCall(schema["x-scope"])
     reference = schema.get("$ref")
     if reference is not None:
         if reference in above:  # a recursive type: its parts below this one are evaluated like any other

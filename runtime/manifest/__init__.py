@@ -1,6 +1,6 @@
 """Text to documents that remember where everything stands. What a document means is not known here."""
 
-from runtime.manifest.document import Broken, Document, Expression, Include, Mapping, Ref, Sequence
+from runtime.manifest.document import Broken, Document, Expression, Include, Mapping, Ref, Sequence, strings
 from runtime.manifest.loader import load
 from runtime.manifest.source import Source, read_sources
 
@@ -15,4 +15,5 @@ __all__ = [
     "Source",
     "load",
     "read_sources",
+    "strings",
 ]

@@ -214,6 +214,8 @@ class _Builder:
         if event.anchor:
             self.anchors[event.anchor] = (value, 1)
         if stack:
+            if value is None and event.end_mark.index == mark.index and type(stack[-1].container) is Mapping:
+                index = stack[-1].key_index  # an empty value has no text of its own: it stands at its key
             self.put(value, index)
         elif text or tag is not None or not event.implicit[0]:
             self.not_mapping(index, value)

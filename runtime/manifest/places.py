@@ -13,7 +13,7 @@ _ESCAPED = {"x": 2, "u": 4, "U": 8}
 def place_in(expression: Expression, offset: int, source: Source) -> int:
     """The place of the character at `offset` of the value; behind its last character, the place behind that."""
     raw = source.text[: expression.end]
-    at = _content_start(expression, raw)
+    at = _content_start(expression, source)
     style = expression.style
     place = at
     for index in range(offset + 1):
@@ -25,18 +25,13 @@ def place_in(expression: Expression, offset: int, source: Source) -> int:
     return place
 
 
-def _content_start(expression: Expression, raw: str) -> int:
+def _content_start(expression: Expression, source: Source) -> int:
     """Behind the tag, the anchor, and what opens the scalar."""
-    at = expression.place
-    while at < len(raw) and raw[at] in "!&":
-        while at < len(raw) and raw[at] not in " \t\r\n":
-            at += 1
-        while at < len(raw) and raw[at] in " \t\r\n":
-            at += 1
+    at = source.start_of(expression.place)
     if expression.style in ("'", '"'):
         return at + 1
     if expression.style in ("|", ">"):
-        while at < len(raw) and raw[at] not in "\r\n":
+        while at < len(source.text) and source.text[at] not in "\r\n":
             at += 1
     return at
 

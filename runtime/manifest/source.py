@@ -41,6 +41,16 @@ class Source:
         end = starts[number] if number < len(starts) else len(self.text)
         return self.text[starts[number - 1] : end].rstrip("\r\n")
 
+    def start_of(self, place: int) -> int:
+        """Where a value's own text starts, behind its tag and its anchor."""
+        text = self.text
+        while place < len(text) and text[place] in "!&":
+            while place < len(text) and text[place] not in " \t\r\n":
+                place += 1
+            while place < len(text) and text[place] in " \t\r\n":
+                place += 1
+        return place
+
     def _line_starts(self) -> list[int]:
         if self._lines is None:
             import re
@@ -50,7 +60,7 @@ class Source:
 
 
 def read_sources(paths: Sequence[str]) -> list[Source]:
-    """Read files, folders (their own `*.yaml` and `*.yml`), globs, and `-` (standard input), in the order of their paths.
+    """Read files, folders (their own `*.yaml` and `*.yml`), globs and `-` (standard input), in the order of the paths.
 
     Raises UsageError (exit 2) for a path that is not there, cannot be read, or holds no manifest.
     """

@@ -1,0 +1,64 @@
+"""All that `validate` looks at: one module per check, in this order. Nothing is started and nothing is connected."""
+
+from collections.abc import Sequence
+
+from runtime.checks.declarations import check_declarations
+from runtime.checks.expressions import report_expressions, type_expressions
+from runtime.checks.findings import Findings
+from runtime.checks.imports import check_imports
+from runtime.checks.includes import check_includes
+from runtime.checks.literals import check_literals
+from runtime.checks.own_rules import check_own_rules
+from runtime.checks.references import check_references
+from runtime.checks.schemas import check_schemas
+from runtime.checks.scopes import Scopes
+from runtime.checks.usage import check_usage
+from runtime.checks.values import check_defaults
+from runtime.diagnostics import CODES, Diagnostic
+from runtime.manifest import Source, load
+from runtime.registry import Registry
+from runtime.resource_set import ResourceSet
+
+
+class Checked:
+    """A set of manifests that was looked at: its resources, what is in scope where, and every finding, sorted."""
+
+    def __init__(
+        self, sources: Sequence[Source], resources: ResourceSet, scopes: Scopes, diagnostics: list[Diagnostic]
+    ) -> None:
+        self.sources = sources
+        self.resources = resources
+        self.scopes = scopes
+        self.diagnostics = diagnostics
+
+    @property
+    def errors(self) -> int:
+        return sum(CODES[found.code].severity == "error" for found in self.diagnostics)
+
+    @property
+    def warnings(self) -> int:
+        return len(self.diagnostics) - self.errors
+
+
+def check(sources: Sequence[Source]) -> Checked:
+    """Check a set of manifests; all findings in one go, and none raised."""
+    loaded = [load(source) for source in sources]
+    documents = [document for part in loaded for document in part.documents]
+    lost_names = {name for part in loaded for name in part.lost_names}
+    findings = Findings([found for part in loaded for found in part.diagnostics])
+    registry = Registry()
+    check_imports(documents, registry, findings)
+    resources = ResourceSet(documents, registry)
+    scopes = Scopes(resources)
+    check_declarations(resources, findings)
+    faults = type_expressions(resources, scopes)
+    check_schemas(resources, findings)
+    report_expressions(faults, findings)
+    check_defaults(resources, findings)
+    check_references(resources, findings, lost_names)
+    check_includes(resources, findings)
+    check_own_rules(resources, findings)
+    check_literals(resources, findings)
+    if not findings.has_errors:
+        check_usage(resources, findings)
+    return Checked(sources, resources, scopes, findings.sorted())

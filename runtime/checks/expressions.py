@@ -1,0 +1,109 @@
+"""Expressions: each is checked with the types of what is in scope where it stands, without any value."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from runtime.checks.findings import Findings
+from runtime.checks.scopes import Scopes
+from runtime.expressions import Fault, Scope, split
+from runtime.manifest import Expression, Mapping, Sequence
+from runtime.manifest.places import place_in
+from runtime.registry import Entry
+from runtime.resource_set import Resource, ResourceSet
+from runtime.shape import Fixed, PerCall, Slot
+
+FoundFault = tuple[Resource, Expression, int, Fault]
+"""Whose, in which expression, at which place of the source, and what."""
+
+
+def type_expressions(resources: ResourceSet, scopes: Scopes) -> list[FoundFault]:
+    """Find the type of every expression (`Expression.type`), and what is wrong: CEL_SYNTAX, CEL_TYPE, CEL_UNKNOWN_NAME,
+    CEL_MISPLACED. The faults are for `report_expressions`, once it is known what else was wrong around them."""
+    faults: list[FoundFault] = []
+    seen: dict[tuple[int, int], bool] = {}
+    for resource in resources.resources:
+        if not resource.document.expressions:
+            continue
+        for expression, scope in _expressions(resource, scopes):
+            if seen.setdefault((id(expression), id(scope)), False):
+                continue
+            seen[id(expression), id(scope)] = True
+            faults.extend((resource, expression, place, fault) for place, fault in _check(resource, expression, scope))
+    return faults
+
+
+def report_expressions(faults: list[FoundFault], findings: Findings) -> None:
+    """Report the faults of expressions that do not stand below something else that is wrong."""
+    for resource, expression, place, fault in faults:
+        if not findings.is_silenced(expression):
+            findings.report(resource, place, fault.code, fault.message, fault.hint)
+
+
+def _expressions(resource: Resource, scopes: Scopes) -> Iterator[tuple[Expression, Scope | None]]:
+    """The expressions of a resource, its inline parts left out, each with its scope; None where nothing is evaluated."""
+    for key in ("kind", "metadata"):
+        if key in resource.body:
+            yield from _walk(resource.body[key], Fixed(), None, resource.body, scopes)
+    if not isinstance(resource.entry, Entry):
+        return
+    scope = scopes.of(resource)
+    shape = resource.entry.shape
+    for key, value in resource.body.items():
+        if key in shape.fields:
+            yield from _walk(value, shape.tree.get(key), scope, resource.body, scopes)
+
+
+def _walk(
+    value: Any, node: Any, scope: Scope | None, container: Mapping, scopes: Scopes
+) -> Iterator[tuple[Expression, Scope | None]]:
+    kind = type(value)
+    if kind is Expression:
+        if type(node) is PerCall and scope is not None:
+            scope = scopes.with_call(scope, node, container)
+        yield value, None if type(node) in (Fixed, Slot) else scope
+        return
+    if kind is not Mapping and kind is not Sequence:
+        return
+    if type(node) is Slot:
+        return
+    if type(node) is PerCall and scope is not None:
+        scope = scopes.with_call(scope, node, container)
+        node = None
+    tree = node if type(node) is dict else None
+    if kind is Mapping:
+        for key, item in value.items():
+            below = tree.get(key, tree.get("*")) if tree is not None else node
+            yield from _walk(item, below, scope, value, scopes)
+    else:
+        below = tree.get("*") if tree is not None else node
+        for item in value:
+            yield from _walk(item, below, scope, container, scopes)
+
+
+def _check(resource: Resource, expression: Expression, scope: Scope | None) -> Iterator[tuple[int, Fault]]:
+    if scope is None:
+        expression.type = "any"
+        yield expression.place, Fault("CEL_MISPLACED", 0, "this field is not evaluated", "write the value itself")
+        return
+    if expression.is_tagged:
+        expression.type, faults = _check_text(str(expression), scope)
+        for fault in faults:
+            yield place_in(expression, fault.offset, resource.source), fault
+        return
+    parts, unclosed = split(expression)
+    is_whole = len(parts) == 1 and parts[0].start == 0 and parts[0].end == len(expression)
+    for part in parts:
+        found, faults = _check_text(part.text, scope)
+        if is_whole:
+            expression.type = found
+        for fault in faults:
+            yield place_in(expression, part.at + fault.offset, resource.source), fault
+    if unclosed is not None:
+        fault = Fault("CEL_SYNTAX", 0, "'${{' is never closed", "close it with '}}'")
+        yield place_in(expression, unclosed, resource.source), fault
+
+
+def _check_text(text: str, scope: Scope) -> tuple[str, list[Fault]]:
+    if not text.strip():
+        return "any", [Fault("CEL_SYNTAX", 0, "the expression is empty")]
+    return scope.check(text)

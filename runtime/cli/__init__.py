@@ -1,0 +1,1 @@
+"""The command line: `main.py` picks the command, then one module per command: its arguments and `run()`."""
