@@ -1,0 +1,99 @@
+"""`Mcp.StdioClient`: starts an MCP server as a child process and speaks with it over its pipes."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from runtime.kind import Context, Kind, kind
+from runtime.mcp.contracts import Client
+from runtime.mcp.fields import (
+    CALL_TIMEOUT_MAX_MS,
+    CALL_TIMEOUT_MS,
+    CONNECT_TIMEOUT_MS,
+    MAX_RESULT_BYTES,
+    CallTimeout,
+    CallTimeoutMax,
+    ClientInfoField,
+    ConnectTimeout,
+    ExtendOnProgress,
+    Lifetime,
+    MaxResultBytes,
+    Protocol,
+    Required,
+    Restart,
+    ServerInstructions,
+)
+
+
+@kind("Mcp.StdioClient", implements=Client)
+class StdioClient(Kind):
+    """Starts an MCP server as a child process and speaks with it over its pipes."""
+
+    command: Annotated[
+        str,
+        Meta(
+            description="The program: a name on PATH, a full path, or a path beside the manifest (`./server`). No "
+            "shell reads it; arguments go into `args`.",
+            min_length=1,
+        ),
+    ]
+    args: Annotated[
+        list[str],
+        Meta(description="Its arguments, verbatim; one that starts with `./` or `../` is a path beside the manifest."),
+    ] = field(default_factory=list)
+    env: Annotated[
+        dict[str, str],
+        Meta(description="Environment variables of the server, beside the few safe ones that it inherits."),
+    ] = field(default_factory=dict)
+    inherit_env: Annotated[
+        bool | list[str],
+        Meta(description="More of the runtime's environment for the server: `true` for all, or names of variables."),
+    ] = False
+    cwd: Annotated[
+        str | UnsetType,
+        Meta(description="The folder to start it in, relative to the manifest's; by default the runtime's own."),
+    ] = UNSET
+    shutdown_grace_ms: Annotated[
+        int,
+        Meta(
+            description="Milliseconds that the server gets to leave after its input was closed, before it is ended.",
+            ge=0,
+        ),
+    ] = 3000
+    client_info: ClientInfoField | UnsetType = UNSET
+    protocol: Protocol = "auto"
+    required: Required = True
+    lifetime: Lifetime = "shared"
+    restart: Restart = "on-failure"
+    connect_timeout_ms: ConnectTimeout = CONNECT_TIMEOUT_MS
+    call_timeout_ms: CallTimeout = CALL_TIMEOUT_MS
+    call_timeout_max_ms: CallTimeoutMax = CALL_TIMEOUT_MAX_MS
+    extend_on_progress: ExtendOnProgress = False
+    max_result_bytes: MaxResultBytes = MAX_RESULT_BYTES
+    server_instructions: ServerInstructions = "ignore"
+
+    @asynccontextmanager
+    async def open(self, context: Context) -> AsyncIterator[Client]:
+        from runtime.mcp.client import open_client, read_settings
+        from runtime.mcp.connection import Connection
+        from runtime.mcp.environment import prepare_program
+        from runtime.mcp.stdio import StdioWire, start_server
+
+        async def dial(connection: Connection) -> StdioWire:
+            program = prepare_program(
+                self.command,
+                self.args,
+                env=self.env,
+                inherit=self.inherit_env,
+                cwd=self.cwd or None,
+                folder=context.folder,
+                own=os.environ,
+            )
+            return await start_server(program, connection, limit=self.max_result_bytes, mask=context.mask)
+
+        settings = read_settings(self, grace_ms=self.shutdown_grace_ms)
+        async with open_client(settings, dial, context) as client:
+            yield client

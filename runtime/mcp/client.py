@@ -1,0 +1,443 @@
+"""`McpClient`: what a client kind yields. It outlives single connections: lost sessions, servers that come late."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from anyio import CancelScope
+
+from runtime.errors import McpError
+from runtime.kind import Context
+from runtime.mcp.connection import METHOD_NOT_FOUND, Connection, Refusal, Wire, copy_error
+from runtime.mcp.contracts import ServerInfo
+from runtime.mcp.quoting import quote_line
+from runtime.mcp.session import MODERN_VERSIONS, Session
+from runtime.mcp.tool_list import describe_changes, fetch_tools
+
+T = TypeVar("T")
+
+BUSY_STATUSES = (429, 502, 503, 504)  # a start is tried again after these
+START_TRIES = 6
+START_PAUSE = 0.25  # seconds, doubled each time
+RESTARTS_LIMIT = 5  # in a row, of connections that lived shorter than STEADY seconds
+STEADY = 60.0
+RESTART_PAUSE, LONGEST_RESTART_PAUSE = 0.5, 30.0
+LATE_PAUSES = (5.0, 10.0, 20.0, 40.0, 60.0)  # seconds between the tries of an optional server in the background
+FAILED_GRACE = 1.0  # seconds that a server whose start failed gets to leave by itself
+LOG_LINES = 50  # of a server's log and stderr, a second; the rest is dropped and counted
+
+Dial = Callable[[Connection], Awaitable[Wire]]
+Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a client kind's fields come to; times in seconds."""
+
+    client_info: Mapping[str, str]
+    protocol: str = "auto"
+    is_required: bool = True
+    restarts: bool = True
+    connect_timeout: float = 30.0
+    call_timeout: float = 120.0
+    call_timeout_max: float = 600.0
+    extends_on_progress: bool = False
+    grace: float = 3.0
+    is_http: bool = False
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    """What answers a request of the server, by method; only what `capabilities` declares."""
+
+
+def read_settings(fields: Any, *, grace_ms: int = 3000, is_http: bool = False) -> Settings:
+    """The settings that a client kind's fields (those of `fields.py`) come to."""
+    about = fields.client_info
+    return Settings(
+        client_info={"name": about.name, "version": about.version} if about else introduce_runtime(),
+        protocol=fields.protocol,
+        is_required=fields.required,
+        restarts=fields.restart == "on-failure",
+        connect_timeout=fields.connect_timeout_ms / 1000,
+        call_timeout=fields.call_timeout_ms / 1000,
+        call_timeout_max=fields.call_timeout_max_ms / 1000,
+        extends_on_progress=fields.extend_on_progress,
+        grace=grace_ms / 1000,
+        is_http=is_http,
+    )
+
+
+def introduce_runtime() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return {"name": "runtime", "version": version("manifest-runtime")}
+    except PackageNotFoundError:
+        return {"name": "runtime", "version": "0"}
+
+
+class McpClient:
+    """Keeps the contract `Mcp.Client`; made by `open_client`."""
+
+    def __init__(self, settings: Settings, dial: Dial, context: Context) -> None:
+        self.name = context.name
+        self.tools_generation = 0
+        self._settings = settings
+        self._dial = dial
+        self._context = context
+        self._protocol = settings.protocol
+        self._session: Session | None = None
+        self._failure: McpError | None = None  # why there is no session
+        self._opening = asyncio.Lock()
+        self._opened_at = 0.0
+        self._restarts = 0
+        self._tools: list[Mapping[str, Any]] = []
+        self._listed = -1  # the generation of the list that we hold
+        self._listing = asyncio.Lock()
+        self._late: asyncio.Task[None] | None = None
+        self._budget = LogBudget()
+        self._noise = 0
+        self._is_closed = False
+
+    @property
+    def server(self) -> ServerInfo | None:
+        return self._session.info if self._session else None
+
+    # -- the contract ----------------------------------------------------------------------
+
+    async def list_tools(self) -> Sequence[Mapping[str, Any]]:
+        """The tools as the server sent them; [] while an optional server is not there. Raises `McpError`."""
+        if self._session is None or self._listed == self.tools_generation:
+            return self._tools
+        async with self._listing:
+            if self._listed != self.tools_generation:
+                await self._refresh_tools()
+        return self._tools
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any], *, timeout_ms: int | None = None
+    ) -> Mapping[str, Any]:
+        tool = next((tool for tool in self._tools if tool["name"] == name), None) if self._settings.is_http else None
+        seconds = self._settings.call_timeout if timeout_ms is None else timeout_ms / 1000
+        return await self._ask("tools/call", {"name": name, "arguments": arguments}, seconds, tool)
+
+    async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        return await self._ask(method, params, self._settings.call_timeout, None)
+
+    # -- one request -----------------------------------------------------------------------
+
+    async def _ask(
+        self, method: str, params: Mapping[str, Any] | None, seconds: float, tool: Mapping[str, Any] | None
+    ) -> Mapping[str, Any]:
+        """The result; repeated once, and only where the server says that it did not carry it out."""
+        session = await self._get_session()
+        deadline = session.connection.now() + seconds
+        try:
+            return await self._send(session, method, params, deadline, tool)
+        except McpError as error:
+            await self._prepare_repeat(session, error, deadline)
+        return await self._send(session, method, params, deadline, tool)
+
+    async def _send(
+        self,
+        session: Session,
+        method: str,
+        params: Mapping[str, Any] | None,
+        deadline: float,
+        tool: Mapping[str, Any] | None,
+    ) -> Mapping[str, Any]:
+        if not self._settings.extends_on_progress:
+            return await session.request(method, params, deadline, ask=self._answer, tool=tool)
+        now = session.connection.now()
+        return await session.request(
+            method,
+            params,
+            deadline,
+            ask=self._answer,
+            tool=tool,
+            patience=deadline - now,
+            last=now + self._settings.call_timeout_max,
+            on_progress=self._log_progress,
+        )
+
+    async def _prepare_repeat(self, session: Session, error: McpError, deadline: float) -> None:
+        """Make ready for a second try of a request that was refused before it ran; raises `error` otherwise."""
+        if error.code == "ERR_MCP_SESSION_INVALID":
+            await self._renew(session, error.details["sessionId"], deadline)
+            return
+        status, pause = error.details.get("status"), error.details.get("retryAfterMs")
+        if not (status == 429 or (status == 503 and pause is not None)):
+            raise error
+        seconds = 1.0 if pause is None else pause / 1000
+        if session.connection.now() + seconds >= deadline:
+            raise error
+        await asyncio.sleep(seconds)
+
+    async def _renew(self, session: Session, stale: str, deadline: float) -> None:
+        """A new HTTP session in place of one that the server forgot: one for all the calls that met it."""
+        async with self._opening:
+            wire = session.connection.wire
+            if getattr(wire, "session_id", None) != stale:
+                return
+            wire.session_id = None  # type: ignore[attr-defined]  # only HTTP has sessions to lose
+            await session.negotiate("legacy", deadline)
+            await wire.flush(deadline - session.connection.now())
+            self.tools_generation += 1
+
+    # -- the connection --------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Open the first connection; that of an optional server may fail with a warning."""
+        try:
+            async with self._opening:
+                await self._open_session()
+        except McpError as error:
+            if self._settings.is_required:
+                raise
+            self._failure = error
+            self._context.warn(f"{describe(error)}; it is optional, the run goes on without its tools")
+            self._late = asyncio.get_running_loop().create_task(self._try_later())
+
+    async def _try_later(self) -> None:
+        tries = 0
+        while True:
+            await asyncio.sleep(LATE_PAUSES[min(tries, len(LATE_PAUSES) - 1)])
+            tries += 1
+            try:
+                async with self._opening:
+                    await self._open_session()
+            except McpError as error:
+                self._failure = error
+                self._context.log(f"still not there: {describe(error)}")
+            else:
+                self._context.log("the server is there now")
+                return
+
+    async def _get_session(self) -> Session:
+        """The session that lives, after opening a new one where the last one was lost and `restart` allows it."""
+        session = self._session
+        if session and not session.connection.failure and not self._opening.locked():
+            return session
+        async with self._opening:
+            session = self._session
+            if session is None:
+                raise copy_error(self._failure or McpError("the client is closed", code="ERR_MCP_TRANSPORT"))
+            failure = session.connection.failure
+            if failure is None:
+                return session
+            if not self._settings.restarts or self._is_closed:
+                raise copy_error(failure)
+            await self._pause_restart(failure)
+            await self._close_session(FAILED_GRACE)
+            self._context.log("the connection was lost; opening a new one")
+            try:
+                session = await self._open_session()
+            except McpError:
+                self._session = self._session or session  # the next call may try again
+                raise
+            self.tools_generation += 1
+            return session
+
+    async def _pause_restart(self, failure: McpError) -> None:
+        """Wait before a restart, longer each time; raises when that happened too often in a row."""
+        if time.monotonic() - self._opened_at > STEADY:
+            self._restarts = 0
+        if self._restarts >= RESTARTS_LIMIT:
+            error = copy_error(failure)
+            error.hint = f"the server was restarted {RESTARTS_LIMIT} times in a row; it is tried again after a minute"
+            raise error
+        if self._restarts:
+            await asyncio.sleep(min(RESTART_PAUSE * 2 ** (self._restarts - 1), LONGEST_RESTART_PAUSE))
+        self._restarts += 1
+
+    async def _open_session(self) -> Session:
+        """Connect, agree on an era, list the tools; a stdio server that the probe ended is started once more."""
+        deadline = asyncio.get_running_loop().time() + self._settings.connect_timeout
+        self._opened_at = time.monotonic()
+        try:
+            session = await self._open_once(self._protocol, deadline)
+        except McpError as error:
+            if self._protocol != "auto" or self._settings.is_http or error.code != "ERR_MCP_TRANSPORT":
+                raise
+            session = await self._open_once("legacy", deadline)
+        if self._settings.protocol == "auto":
+            self._protocol = session.version if session.version in MODERN_VERSIONS else "legacy"
+        self._session, self._failure = session, None
+        return session
+
+    async def _open_once(self, protocol: str, deadline: float) -> Session:
+        connection = Connection(self.name, self)
+        wire = connection.wire = await self._dial(connection)
+        session = Session(
+            connection, self._settings.client_info, self._settings.capabilities, is_http=self._settings.is_http
+        )
+        try:
+            await persist(connection, deadline, lambda: session.negotiate(protocol, deadline))
+            await wire.flush(deadline - connection.now())
+            generation = self.tools_generation
+            tools = await persist(connection, deadline, lambda: self._fetch_tools(session, deadline))
+        except BaseException:
+            with CancelScope(shield=True):
+                await connection.close()
+                await wire.close(min(self._settings.grace, FAILED_GRACE))
+            raise
+        if self._listed >= 0 or not self._tools:
+            self._take_tools(tools)
+        self._listed = generation
+        return session
+
+    async def _close_session(self, grace: float) -> None:
+        if self._session:
+            await self._session.connection.close()
+            await self._session.connection.wire.close(grace)
+
+    async def close(self) -> None:
+        """End the connection and what waits on it; the whole takes at most the grace time and a few seconds."""
+        self._is_closed = True
+        if self._late:
+            self._late.cancel()
+            await asyncio.wait({self._late})
+        await self._close_session(self._settings.grace)
+        self._session = None
+        if self._noise > 1:
+            self._context.log(f"{self._noise} things came from the server that are no messages")
+
+    # -- tools -----------------------------------------------------------------------------
+
+    async def _refresh_tools(self) -> None:
+        """Ask for the list again; where that fails, the old one stays, with a warning."""
+        generation = self.tools_generation
+        try:
+            session = await self._get_session()
+            if self._listed == self.tools_generation:
+                return  # a new connection brought its list
+            generation = self.tools_generation
+            tools = await self._fetch_tools(session, session.connection.now() + self._settings.connect_timeout)
+        except McpError as error:
+            self._context.warn(f"the list of tools could not be read again, the old one stays: {describe(error)}")
+        else:
+            self._take_tools(tools)
+        self._listed = generation
+
+    def _take_tools(self, tools: list[Mapping[str, Any]]) -> None:
+        if self._listed < 0:
+            self._tools = tools
+        elif changes := describe_changes(self._tools, tools):
+            self._context.warn(f"the server changed its tools: {changes}")
+            self._tools = tools
+
+    async def _fetch_tools(self, session: Session, deadline: float) -> list[Mapping[str, Any]]:
+        wire = session.connection.wire
+
+        async def fetch(params: dict[str, Any]) -> Mapping[str, Any]:
+            return await session.request("tools/list", params, deadline)
+
+        has_headers = self._settings.is_http and session.is_modern
+        try:
+            return await fetch_tools(
+                self.name, fetch, lambda: wire.received, self._context.warn, has_param_headers=has_headers
+            )
+        except McpError as error:
+            is_unknown = error.details.get("rpcCode") == METHOD_NOT_FOUND
+            if not is_unknown and ("tools" in session.info.capabilities or error.code != "ERR_MCP_JSON_RPC_ERROR"):
+                raise
+            self._context.warn("the server offers no tools")
+            return []
+
+    # -- what the server says and asks (Listener) ------------------------------------------
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        if method == "notifications/tools/list_changed":
+            self.tools_generation += 1
+        elif method == "notifications/message" and self._budget.take(self._context.log):
+            level, said = quote_line(str(params.get("level")), 20), params.get("data")
+            self._context.log(f"server log, {level}: {quote_line(said if isinstance(said, str) else repr_json(said))}")
+
+    def requested(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
+        return self._answer(method, params)
+
+    def _answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
+        handler = self._settings.handlers.get(method)
+        if handler is None:
+            raise Refusal(METHOD_NOT_FOUND, f"{quote_line(method, 60)} is not offered by this client")
+        return handler(params)
+
+    def puzzled(self, what: str) -> None:
+        self._noise += 1
+        if self._noise == 1:
+            self._context.warn(f"the server sent {what}; it is skipped, as will be others of the kind")
+        elif self._budget.take(self._context.log):
+            self._context.log(f"skipped: {what}")
+
+    def overheard(self, data: bytes) -> None:
+        """What the server wrote to stderr just now, for the verbose log."""
+        for line in data[-4096:].decode("utf-8", "replace").splitlines()[-LOG_LINES:]:
+            if self._budget.take(self._context.log) and (shown := quote_line(line)):
+                self._context.log(f"stderr: {shown}")
+
+    def _log_progress(self, params: Mapping[str, Any]) -> None:
+        if self._budget.take(self._context.log):
+            done, total, said = params.get("progress"), params.get("total"), params.get("message")
+            of = f" of {total}" if isinstance(total, int | float) else ""
+            about = f": {quote_line(said)}" if isinstance(said, str) else ""
+            self._context.log(f"progress {done if isinstance(done, int | float) else '?'}{of}{about}")
+
+
+class LogBudget:
+    """So many lines a second: a flood must not become ours."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._lines = 0
+        self._dropped = 0
+
+    def take(self, log: Callable[[str], None]) -> bool:
+        second = int(time.monotonic())
+        if second != self._second:
+            if self._dropped:
+                log(f"{self._dropped} more lines were dropped")
+            self._second, self._lines, self._dropped = second, 0, 0
+        self._lines += 1
+        self._dropped += self._lines > LOG_LINES
+        return self._lines <= LOG_LINES
+
+
+async def persist(connection: Connection, deadline: float, attempt: Callable[[], Awaitable[T]]) -> T:
+    """Try a step of the start again, after growing pauses, while the server says that it is busy."""
+    pause = START_PAUSE
+    for _ in range(START_TRIES - 1):
+        try:
+            return await attempt()
+        except McpError as error:
+            asked = error.details.get("retryAfterMs")
+            seconds = pause if asked is None else asked / 1000
+            if error.details.get("status") not in BUSY_STATUSES or connection.now() + seconds >= deadline:
+                raise
+            await asyncio.sleep(seconds)
+            pause *= 2
+    return await attempt()
+
+
+def describe(error: McpError) -> str:
+    return f"{error.message} ({error.code})"
+
+
+def repr_json(value: Any) -> str:
+    """A JSON value on one line, for a log."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False)[:2000]
+
+
+@asynccontextmanager
+async def open_client(settings: Settings, dial: Dial, context: Context) -> AsyncIterator[McpClient]:
+    """The client, connected (or waiting for its optional server); leaving ends connection and process."""
+    client = McpClient(settings, dial, context)
+    try:
+        await client.start()
+        yield client
+    finally:
+        with CancelScope(shield=True):
+            await client.close()

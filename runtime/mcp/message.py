@@ -1,0 +1,91 @@
+"""JSON-RPC messages on the wire: bytes to plain values and back, lenient towards servers and strict towards memory."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+ENCODE = msgspec.json.Encoder().encode
+DECODE = msgspec.json.Decoder().decode
+
+MOST_BRACKETS = 400  # a text with fewer opening brackets than this cannot be nested deeper than that
+DEPTH_LIMIT = 400  # Python code that walks a value recursively is safe up to here
+
+HEAD_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]{0,8}"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,')
+TAIL_ID = re.compile(rb',\s*"id"\s*:\s*"?(\d{1,15})"?\s*(?:,\s*"jsonrpc"\s*:\s*"[^"]{0,8}"\s*)?\}\s*$')
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Malformed(Exception):
+    """A text that is no message: not JSON, or nested too deeply."""
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """One line of JSON; text that UTF-8 cannot hold (lone surrogates) is replaced."""
+    try:
+        return ENCODE(message)
+    except UnicodeEncodeError:
+        return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def decode(data: bytes) -> Any:
+    """The value of a JSON text; bytes that are not UTF-8 become U+FFFD, NaN and infinities become null.
+
+    Raises `Malformed`.
+    """
+    try:
+        value = DECODE(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = decode_leniently(data)
+    except RecursionError:
+        raise Malformed("nested too deeply") from None
+    if data.count(b"[") + data.count(b"{") > MOST_BRACKETS:
+        check_depth(value)
+    return value
+
+
+def decode_leniently(data: bytes) -> Any:
+    text = data.decode("utf-8", "replace").lstrip("\ufeff")
+    try:
+        value = json.loads(text, parse_constant=lambda _: None)
+        if SURROGATE.search(text):
+            whole = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            value = json.loads(whole)
+    except ValueError as error:
+        raise Malformed(str(error)) from None
+    except RecursionError:
+        raise Malformed("nested too deeply") from None
+    return value
+
+
+def check_depth(value: Any) -> None:
+    """Raise `Malformed` where a value is nested so deeply that recursive code would fail on it."""
+    level: list[Any] = [value]
+    for _ in range(DEPTH_LIMIT):
+        deeper: list[Any] = []
+        for item in level:
+            members = item.values() if type(item) is dict else item
+            deeper += [member for member in members if type(member) is dict or type(member) is list]
+        if not deeper:
+            return
+        level = deeper
+    raise Malformed("nested too deeply")
+
+
+def find_answered(head: bytes, tail: bytes) -> int | None:
+    """The id that a lost answer answers, as far as its first or last bytes tell; None for anything else."""
+    if b'"method"' in head[:200]:
+        return None
+    found = HEAD_ID.match(head) or TAIL_ID.search(tail)
+    return int(found.group(1)) if found else None
+
+
+def read_id(value: Any) -> int | None:
+    """Our request id out of an answer: some servers send it back as text."""
+    if type(value) is int:
+        return value
+    if type(value) is str and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)
+    return None

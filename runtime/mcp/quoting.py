@@ -1,0 +1,36 @@
+"""Text of foreign origin, made fit for a message or a log line: one line, no controls, a sane length."""
+
+import re
+
+# C0, DEL, C1; zero-width and bidirectional controls; line and paragraph separators; Unicode tags; lone surrogates
+CONTROLS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+LINE_LIMIT = 300
+
+
+def remove_hidden(text: str) -> str:
+    """The text without what its reader cannot see; newlines, tabs and the joiners of scripts and emoji stay."""
+    return text if text.isascii() and text.isprintable() else HIDDEN.sub("", text.replace("\r\n", "\n"))
+
+
+def quote_line(text: str, limit: int = LINE_LIMIT) -> str:
+    """The text on one line: each run of controls becomes a space, what is over the limit is cut."""
+    line = " ".join(CONTROLS.sub(" ", text[: limit * 4]).split())
+    return line if len(line) <= limit else line[:limit] + "…"
+
+
+def quote_lines(text: str, lines: int, limit: int = LINE_LIMIT) -> list[str]:
+    """The last lines of a text, each fit to be printed; empty ones are left out."""
+    kept: list[str] = []
+    for raw in reversed(text.splitlines()):
+        if len(kept) == lines:
+            break
+        if line := quote_line(raw, limit):
+            kept.append(line)
+    return kept[::-1]
