@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from anyio import CancelScope
 
@@ -165,7 +165,7 @@ class McpClient:
     async def _prepare_repeat(self, session: Session, error: McpError, deadline: float) -> None:
         """Make ready for a second try of a request that was refused before it ran; raises `error` otherwise."""
         if error.code == "ERR_MCP_SESSION_INVALID":
-            await self._renew(session, error.details["sessionId"], deadline)
+            await self._renew(session, error.details["session"], deadline)
             return
         status, pause = error.details.get("status"), error.details.get("retryAfterMs")
         if not (status == 429 or (status == 503 and pause is not None)):
@@ -175,13 +175,13 @@ class McpClient:
             raise error
         await asyncio.sleep(seconds)
 
-    async def _renew(self, session: Session, stale: str, deadline: float) -> None:
+    async def _renew(self, session: Session, stale: int, deadline: float) -> None:
         """A new HTTP session in place of one that the server forgot: one for all the calls that met it."""
         async with self._opening:
             wire = session.connection.wire
-            if getattr(wire, "session_id", None) != stale:
+            if not isinstance(wire, HasSession) or wire.session_number != stale:
                 return
-            wire.session_id = None  # type: ignore[attr-defined]  # only HTTP has sessions to lose
+            wire.session_id = None
             await session.negotiate("legacy", deadline)
             await wire.flush(deadline - session.connection.now())
             self.tools_generation += 1
@@ -383,6 +383,14 @@ class McpClient:
             of = f" of {total}" if isinstance(total, int | float) else ""
             about = f": {quote_line(said)}" if isinstance(said, str) else ""
             self._context.log(f"progress {done if isinstance(done, int | float) else '?'}{of}{about}")
+
+
+@runtime_checkable
+class HasSession(Protocol):
+    """A wire whose server keeps sessions, and may forget them: HTTP of the handshake era."""
+
+    session_id: str | None
+    session_number: int
 
 
 class LogBudget:

@@ -284,8 +284,8 @@ class Connection:
     # -- trouble ---------------------------------------------------------------------------
 
     def fail_call(self, id: int | None, error: McpError) -> bool:
-        """Fail the call with this id; False when no such call waits."""
-        call = self._pending.get(id) if id is not None else None
+        """Fail a call whose answer cannot come any more; False when no such call waits."""
+        call = self._pending.pop(id, None) if id is not None else None
         if call is None:
             return False
         call.fail(error)
@@ -295,6 +295,7 @@ class Connection:
         """Fail every call that waits: one of them lost its answer and which cannot be told."""
         for call in self._pending.values():
             call.fail(error)
+        self._pending.clear()
 
     def fail(self, error: McpError) -> None:
         """The connection is over: nothing more comes, every call, also a later one, gets the cause."""

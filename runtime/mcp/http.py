@@ -40,6 +40,7 @@ class HttpWire:
         self.protocol_version = ""
         self.received: int = 0
         self.session_id: str | None = None
+        self.session_number = 0  # tells one session from the next without showing its id
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._posts: deque[Mapping[str, Any]] = deque()
         self._posted = asyncio.Event()
@@ -98,24 +99,25 @@ class HttpWire:
         try:
             await self._run(call)
         except McpError as error:
-            call.fail(error)
+            self.connection.fail_call(call.id, error)
         except httpx2.TooManyRedirects as error:
-            call.fail(self._error(f"too many redirects: {error}"))
+            self.connection.fail_call(call.id, self._error(f"too many redirects: {error}"))
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            call.fail(self._describe_trouble(error))
+            self.connection.fail_call(call.id, self._describe_trouble(error))
         else:
-            call.fail(self._error("the response ended without an answer", "ERR_MCP_PROTOCOL"))
+            self.connection.fail_call(call.id, self._error("the response ended without an answer", "ERR_MCP_PROTOCOL"))
 
     async def _run(self, call: Call) -> None:
-        sent_session = None if call.method == "initialize" else self.session_id
+        number = 0 if call.method == "initialize" or not self.session_id else self.session_number
         body = encode({"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": call.params})
-        headers = {**self._make_headers(sent_session), **call.headers}
+        headers = {**self._make_headers(), **call.headers}
         response = await self._open("POST", body, headers)
         try:
             if response.status_code >= 300:
-                await self._refuse(call, response, sent_session)
+                await self._refuse(response, number)
             if call.method == "initialize":
                 self.session_id = self._read_session_id(response)
+                self.session_number += 1
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if response.status_code in (202, 204):
                 raise self._error(f"HTTP {response.status_code} for a request: no answer will come", "ERR_MCP_PROTOCOL")
@@ -135,10 +137,10 @@ class HttpWire:
         if not call.future.done():
             await self._resume(call, position)
 
-    def _make_headers(self, session_id: str | None = None) -> dict[str, str]:
+    def _make_headers(self) -> dict[str, str]:
         headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-        if session := session_id or self.session_id:
-            headers["mcp-session-id"] = session
+        if self.session_id:
+            headers["mcp-session-id"] = self.session_id
         if self.protocol_version:
             headers["mcp-protocol-version"] = self.protocol_version
         return headers
@@ -229,7 +231,7 @@ class HttpWire:
             response = await self._open_stream(position.id)
             try:
                 if response.status_code >= 300:
-                    await self._refuse(call, response, self.session_id)
+                    await self._refuse(response, self.session_number)
                 position = await self._read_events(call, response, position)
             finally:
                 await response.aclose()
@@ -245,8 +247,8 @@ class HttpWire:
 
     # -- refusals --------------------------------------------------------------------------
 
-    async def _refuse(self, call: Call, response: "httpx2.Response", session: str | None) -> None:
-        """Raise what a status of 300 or more means for this call."""
+    async def _refuse(self, response: "httpx2.Response", session: int) -> None:
+        """Raise what a status of 300 or more means for a request of this session (0: of none)."""
         body = b""
         async for chunk in unpack(response, None, self._over_limit):
             body += chunk
@@ -265,7 +267,7 @@ class HttpWire:
         text = str(error.get("message", "")).lower() if error else ""
         is_session = status == 404 or (status == 400 and any(word in text for word in SESSION_WORDS))
         if session and is_session and not self.is_modern:
-            details["sessionId"] = session
+            details["session"] = session
             raise self._error(
                 f"the server no longer knows the session ({what})", "ERR_MCP_SESSION_INVALID", details=details
             )
