@@ -2,13 +2,15 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ToolProvider
 from runtime.contracts import Invocable
 from runtime.kind import FIXED, Context, Fields, Kind, Slot, kind
+
+T = TypeVar("T")
 
 
 class ToolProviderEntry(Fields):
@@ -40,6 +42,22 @@ class NamedTool(Fields):
     """The one tool that the model has to call."""
 
     name: Annotated[str, Meta(description="The tool's name, with its prefix.", min_length=1)]
+
+
+class RunLimits(Fields):
+    """The most that one run may use; going past one fails the run with ERR_AGENT_LIMIT."""
+
+    tokens: (
+        Annotated[int, Meta(description="Tokens of all turns, after which the model is not asked again.", ge=1)]
+        | UnsetType
+    ) = UNSET
+    tool_calls: (
+        Annotated[
+            int, Meta(description="Tool calls of all turns; a turn that wants more runs none of its calls.", ge=0)
+        ]
+        | UnsetType
+    ) = UNSET
+    seconds: Annotated[float, Meta(description="Seconds from start to answer.", gt=0)] | UnsetType = UNSET
 
 
 @kind("Ai.Agent", implements=Invocable)
@@ -81,31 +99,34 @@ class Agent(Kind):
         | UnsetType
     ) = UNSET
 
+    limits: Annotated[RunLimits, Meta(description="The most that one run may use.")] = RunLimits()
+
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Invocable]:
         from runtime.ai.agent import Agent as LiveAgent
-        from runtime.ai.agent import AgentRules
+        from runtime.ai.limits import Limits
+        from runtime.ai.run import RunRules
         from runtime.ai.tool_set import Source, label_sources
         from runtime.ai.turn import ToolRules
 
         labels = label_sources([entry.provider for entry in self.tool_providers])
         sources = [
-            Source(
-                entry.provider,
-                label,
-                entry.prefix,
-                entry.include if isinstance(entry.include, list) else None,
-                entry.exclude,
-            )
+            Source(entry.provider, label, entry.prefix, _given(entry.include), entry.exclude)
             for label, entry in zip(labels, self.tool_providers, strict=True)
         ]
-        timeout = self.tool_timeout_ms / 1000 if isinstance(self.tool_timeout_ms, int) else None
-        rules = AgentRules(
+        timeout = _given(self.tool_timeout_ms)
+        most = self.limits
+        rules = RunRules(
             system=self.system,
             options=self.options,
             max_steps=self.max_steps,
             on_max_steps=self.on_max_steps,
             tool_choice=self.tool_choice.name if isinstance(self.tool_choice, NamedTool) else self.tool_choice,
-            tools=ToolRules(self.on_tool_error, self.max_parallel_tools, timeout),
+            tools=ToolRules(self.on_tool_error, self.max_parallel_tools, timeout / 1000 if timeout else None),
+            limits=Limits(_given(most.tokens), _given(most.tool_calls), _given(most.seconds)),
         )
-        yield LiveAgent(context.name, self.model, sources, rules)
+        yield LiveAgent(context.name, self.model, sources, rules, context.warn)
+
+
+def _given(value: T | UnsetType) -> T | None:
+    return None if isinstance(value, UnsetType) else value

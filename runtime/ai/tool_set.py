@@ -1,7 +1,7 @@
 """The tools of an agent: what its providers list, filtered and named, with the table that finds the way back."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,7 +11,7 @@ from runtime.ai.arguments import ArgumentCheck
 from runtime.ai.concurrency import run_all
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
 from runtime.ai.formats import convert
-from runtime.errors import AgentError
+from runtime.errors import AgentError, Error, ToolError
 
 
 class Source(Struct, frozen=True):
@@ -30,11 +30,19 @@ class BoundTool(Struct, frozen=True):
     tool: Tool
     name: str
     source: Source
+    warn: Callable[[str], None]
     check: ArgumentCheck = field(default_factory=ArgumentCheck)
 
     async def call(self, arguments: Mapping[str, Any]) -> ToolResult:
-        """Run the tool; raises what its provider raises."""
-        result = await self.source.provider.call_tool(self.tool.name, arguments)
+        """Run the tool; raises the `Error` that its provider raises, `ToolError` ERR_TOOL_FAILED for anything else."""
+        try:
+            result = await self.source.provider.call_tool(self.tool.name, arguments)
+        except Error:
+            raise
+        except Exception as error:  # a border: a provider's mistake is the failure of its tool, not of the run
+            place = f'the provider "{self.source.label}" raised {type(error).__name__} in the tool "{self.tool.name}"'
+            self.warn(f"{place}: {error}")
+            raise ToolError(f'the tool "{self.name}" failed', resource=self.source.label) from error
         return result if isinstance(result, ToolResult) else ToolResult(result)
 
     def find_fault(self, arguments: Any) -> str | None:
@@ -86,8 +94,9 @@ class Offer:
 class ToolSet:
     """Lists lazily, in provider order, and again when a provider's list is another object than last time."""
 
-    def __init__(self, agent: str, sources: Sequence[Source], tool_format: str) -> None:
+    def __init__(self, agent: str, sources: Sequence[Source], tool_format: str, warn: Callable[[str], None]) -> None:
         self._agent = agent
+        self._warn = warn
         self._sources = sources
         self._format = tool_format
         self._lists: list[Sequence[Tool]] | None = None
@@ -116,7 +125,7 @@ class ToolSet:
                 name = source.prefix + tool.name
                 if name in bound:
                     raise self._collision(name, bound[name], source)
-                bound[name] = BoundTool(tool, name, source)
+                bound[name] = BoundTool(tool, name, source, self._warn)
         return Offer(bound, self._format)
 
     def _filter(self, source: Source, tools: Sequence[Tool]) -> Sequence[Tool]:
@@ -124,7 +133,7 @@ class ToolSet:
             return tools
         names = [tool.name for tool in tools]
         include = source.include if source.include is not None else ()
-        if names:  # an optional server that is not there lists nothing: that is no fault of the filter
+        if getattr(source.provider, "is_available", True):  # what is not there lists nothing: no fault of the filter
             idle = [entry for entry in (*include, *source.exclude) if not any(_fits(entry, name) for name in names)]
             if idle:
                 raise self._idle_filter(source, idle, names)

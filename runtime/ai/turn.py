@@ -86,14 +86,12 @@ async def _call(call: Call, rules: ToolRules) -> ToolResult:
     tool = call.tool
     if tool is None:
         raise ToolError(call.fault, code="ERR_AGENT_TOOL_ERROR")
-    try:
-        if rules.timeout is None:
-            return await tool.call(call.arguments)
-        with anyio.fail_after(rules.timeout):
-            return await tool.call(call.arguments)
-    except TimeoutError as error:
-        message = f'the tool "{tool.name}" did not answer within {rules.timeout:g} s'
-        raise ToolError(message, code="ERR_TOOL_TIMEOUT", resource=tool.source.label) from error
+    if rules.timeout is None:
+        return await tool.call(call.arguments)
+    with anyio.move_on_after(rules.timeout):
+        return await tool.call(call.arguments)
+    message = f'the tool "{tool.name}" did not answer within {rules.timeout:g} s'
+    raise ToolError(message, code="ERR_TOOL_TIMEOUT", resource=tool.source.label)
 
 
 def _since(started: float) -> float:
@@ -104,7 +102,9 @@ def read_output(output: Any) -> str | list[Part]:
     """What the model reads of a tool's output: text if that is all there is, else parts; never nothing."""
     parts = parts_of(output)
     first = parts[0]
-    return first.text if len(parts) == 1 and isinstance(first, Text) else parts
+    if len(parts) > 1 or not isinstance(first, Text):
+        return parts
+    return first.text if first.text.strip() else EMPTY
 
 
 def answer_message(answer: ToolAnswered, name: str) -> Message:

@@ -17,7 +17,6 @@ from runtime.ai.contracts import (
     ModelRequest,
     Part,
     Text,
-    TextDelta,
     ToolCall,
     TurnEnd,
     Usage,

@@ -1,0 +1,143 @@
+"""A run: the loop of model turns and tool calls, written once, as events."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from runtime.ai.contracts import Message, Model, ModelRequest, TextDelta, ToolCall, TurnEnd, Usage
+from runtime.ai.events import Event, Failed, Finished, ToolAnswered
+from runtime.ai.inputs import read_inputs, start_messages
+from runtime.ai.limits import Budget, Limits
+from runtime.ai.tool_set import ToolSet
+from runtime.ai.turn import Call, ToolRules, answer_message, resolve_calls, run_calls
+from runtime.errors import AgentError, Error, ModelError
+
+
+class RunRules(Struct, frozen=True, kw_only=True):
+    """What an agent's manifest says of its runs."""
+
+    system: str = ""
+    options: Mapping[str, Any] = {}
+    max_steps: int = 8
+    on_max_steps: Literal["throw", "return"] = "throw"
+    tool_choice: str = "auto"
+    tools: ToolRules = ToolRules()
+    limits: Limits = Limits()
+
+
+class Run:
+    """One run of an agent. `messages` is its conversation, which ends with the answer once the run has finished."""
+
+    def __init__(self, agent: str, model: Model, tools: ToolSet, rules: RunRules, inputs: Mapping[str, Any]) -> None:
+        self.messages: list[Message] = []
+        self._agent = agent
+        self._model = model
+        self._tools = tools
+        self._rules = rules
+        self._inputs = inputs
+        self._options = rules.options
+        self._choice = rules.tool_choice
+        self._usage = Usage()
+        self._text = ""
+        self._end = TurnEnd((), "other", Usage())
+        self._calls: list[Call] = []
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """The run as it happens; to be asked for once.
+
+        The inputs are `prompt` (text) or `messages` (a list), `system` (text) and `options` (a mapping). The last event
+        is `finish`, or `error`, after which the error is raised: `AgentError` ERR_AGENT_INPUT, ERR_AGENT_MAX_STEPS,
+        ERR_AGENT_LIMIT, ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER, ERR_AGENT_TOOL_LIMIT, ERR_AGENT_TOOL_CHOICE;
+        `ModelError`; with `onToolError: throw` what a tool raised, or `ToolError` ERR_AGENT_TOOL_ERROR. Closing the
+        iterator stops what is under way. The model gets `maxSteps` turns; tools that it wants in the last one do not
+        run, as nobody would read their results.
+        """
+        rules = self._rules
+        try:
+            self._begin()
+            budget = Budget(rules.limits)
+            for step in range(1, rules.max_steps + 1):
+                async with aclosing(self._ask(step, budget)) as deltas:
+                    async for delta in deltas:
+                        yield delta
+                for call in self._calls:
+                    yield call.told
+                if not self._calls:
+                    break
+                if step == rules.max_steps:
+                    self._meet_max_steps()
+                    break
+                for answer in await self._answer(budget):
+                    yield answer
+            yield self._finish()
+        except Error as error:
+            if error.resource is None:
+                error.resource = self._agent
+            yield Failed.of(error)
+            raise
+
+    def _begin(self) -> None:
+        inputs = read_inputs(self._inputs)
+        self.messages = start_messages(inputs, self._rules.system)
+        if isinstance(inputs.options, dict):
+            self._options = {**self._rules.options, **inputs.options}
+
+    async def _ask(self, step: int, budget: Budget) -> AsyncGenerator[TextDelta, None]:
+        """One turn of the model: its text as it comes; at the end `_calls` are the tool calls that it wants."""
+        budget.check_tokens(self._usage)
+        offer = await budget.bound(self._tools.offer())
+        choice = offer.choose(self._choice)
+        request = ModelRequest(self.messages, offer.tools, self._options, choice, offer.block)
+        pieces: list[str] = []
+        end: TurnEnd | None = None
+        async with aclosing(self._model.generate(request)) as turn:
+            while (piece := await budget.bound(anext(turn, None))) is not None:
+                if isinstance(piece, TextDelta):
+                    pieces.append(piece.text)
+                    yield piece
+                else:
+                    end = piece
+        if end is None:
+            raise ModelError("the model's turn came to no end")
+        self._end = end
+        self._text = "".join(pieces)
+        self._usage += end.usage
+        self._calls = resolve_calls(_number_calls(end.tool_calls, step), offer)
+
+    async def _answer(self, budget: Budget) -> list[ToolAnswered]:
+        """Run the turn's calls; they and their answers join the messages, in call order."""
+        budget.spend_calls(len(self._calls))
+        answers = await budget.bound(run_calls(self._calls, self._rules.tools))
+        wanted = [call.wanted for call in self._calls]
+        self.messages.append(Message("assistant", self._text, wanted, provider_data=self._end.provider_data))
+        self.messages += [answer_message(answer, call.name) for answer, call in zip(answers, wanted, strict=True)]
+        if self._choice != "none":  # a choice that held on would ask for calls for ever
+            self._choice = "auto"
+        return answers
+
+    def _meet_max_steps(self) -> None:
+        if self._rules.on_max_steps == "throw":
+            limit = self._rules.max_steps
+            raise AgentError(
+                f"the model still wants tools in its last turn, number {limit}",
+                code="ERR_AGENT_MAX_STEPS",
+                hint="raise `maxSteps`, or set `onMaxSteps: return` to take the text that there is",
+                details={"maxSteps": limit},
+            )
+
+    def _finish(self) -> Finished:
+        self.messages.append(Message("assistant", self._text, provider_data=self._end.provider_data))
+        return Finished(self._text, self._end.finish_reason, self._usage)
+
+
+def _number_calls(calls: Sequence[ToolCall], step: int) -> list[ToolCall]:
+    """The calls with an id each: some servers leave it out or give one twice."""
+    seen: set[str] = set()
+    numbered = []
+    for index, call in enumerate(calls):
+        name = call.id if call.id and call.id not in seen else f"call_{step}_{index}"
+        seen.add(name)
+        numbered.append(ToolCall(name, call.name, call.arguments))
+    return numbered

@@ -1,0 +1,586 @@
+"""The loop: turns, tool calls, events, limits."""
+
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from runtime.ai.contracts import Image, Message, ModelRequest, Text, TextDelta, ToolCall, ToolResult, TurnEnd, Usage
+from runtime.ai.events import Failed, Finished, ToolAnswered, ToolCalled
+from runtime.ai.limits import Limits
+from runtime.ai.turn import ToolRules
+from runtime.errors import AgentError, ModelError, ToolError
+
+pytestmark = pytest.mark.anyio
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "arguments": arguments}
+
+
+def without_times(answer: dict[str, Any]) -> dict[str, Any]:
+    for step in answer["steps"]:
+        for result in step["toolResults"]:
+            assert result.pop("durationMs", 0) >= 0
+    return answer
+
+
+class Recorder:
+    """A model that keeps what it was asked and gives the turns that it was made with."""
+
+    tool_format = ""
+
+    def __init__(self, *turns: TurnEnd) -> None:
+        self.turns = list(turns)
+        self.requests: list[ModelRequest] = []
+
+    async def generate(self, request: ModelRequest) -> Any:
+        self.requests.append(ModelRequest(list(request.messages), request.tools, request.options, request.tool_choice))
+        yield TextDelta("t")
+        yield self.turns.pop(0)
+
+
+def wants(*calls: ToolCall) -> TurnEnd:
+    return TurnEnd(calls, "tool-calls", Usage(10, 1, 11, 4, 2))
+
+
+DONE = TurnEnd((), "stop", Usage(20, 2, 22, 8, 4))
+
+
+async def test_answer_is_text_usage_finish_reason_and_every_step(script, toolbox, agent):
+    usage = {"promptTokens": 7, "completionTokens": 3, "cachedTokens": 2, "reasoningTokens": 1}
+    model = await script(
+        turns=[
+            {"text": "I look.", "toolCalls": [call("read", text="a")], "usage": usage},
+            {"text": "It says milk.", "usage": usage},
+        ]
+    )
+    files = toolbox("Files", read=lambda text: ToolResult("milk", [{"type": "audio"}]))
+
+    answer = await agent(model, files).invoke({"prompt": "Read a"})
+
+    assert without_times(answer) == {
+        "text": "It says milk.",
+        "usage": {
+            "promptTokens": 14,
+            "completionTokens": 6,
+            "totalTokens": 20,
+            "cachedTokens": 4,
+            "reasoningTokens": 2,
+        },
+        "finishReason": "stop",
+        "steps": [
+            {
+                "text": "I look.",
+                "toolCalls": [{"id": "call_1_0", "name": "read", "arguments": {"text": "a"}}],
+                "toolResults": [
+                    {"toolCallId": "call_1_0", "name": "read", "content": "milk", "rest": [{"type": "audio"}]}
+                ],
+            },
+            {"text": "It says milk.", "toolCalls": [], "toolResults": []},
+        ],
+    }
+
+
+async def test_events_come_in_order_and_end_with_finish(script, toolbox, agent):
+    model = await script(turns=[{"text": "a b", "toolCalls": [call("one"), call("two")]}, {"text": "done"}])
+    tools = toolbox("Tools", one=lambda: "1", two=lambda: {"n": 2})
+
+    events = [event async for event in agent(model, tools).run({"prompt": "go"})]
+
+    answered = [msgspec.structs.replace(event, duration_ms=0) for event in events if isinstance(event, ToolAnswered)]
+    assert [event for event in events if not isinstance(event, ToolAnswered)] == [
+        TextDelta("a"),
+        TextDelta(" b"),
+        ToolCalled("call_1_0", "one", {}),
+        ToolCalled("call_1_1", "two", {}),
+        TextDelta("done"),
+        Finished("done", "stop", Usage()),
+    ]
+    assert answered == [ToolAnswered("call_1_0", "one", "1"), ToolAnswered("call_1_1", "two", '{"n":2}')]
+    assert events.index(TextDelta("done")) > max(map(events.index, [e for e in events if isinstance(e, ToolAnswered)]))
+
+
+async def test_events_encode_to_json_with_their_type(script, agent):
+    model = await script(turns=[{"text": "hi"}])
+
+    events = [event async for event in agent(model).run({"prompt": "go"})]
+
+    assert [msgspec.json.decode(msgspec.json.encode(event)) for event in events] == [
+        {"type": "text-delta", "text": "hi"},
+        {
+            "type": "finish",
+            "text": "hi",
+            "finishReason": "stop",
+            "usage": dict.fromkeys(
+                ["promptTokens", "completionTokens", "totalTokens", "cachedTokens", "reasoningTokens"], 0
+            ),
+        },
+    ]
+
+
+async def test_error_is_the_last_event_and_is_raised_after_it(agent):
+    class Broken:
+        tool_format = ""
+
+        async def generate(self, request: ModelRequest) -> Any:
+            yield TextDelta("so far")
+            raise ModelError(
+                "the provider answered 500", code="ERR_MODEL_HTTP", resource="Gpt", details={"status": 500}
+            )
+
+    events = []
+    with pytest.raises(ModelError) as raised:
+        async for event in agent(Broken()).run({"prompt": "go"}):
+            events.append(event)
+
+    assert events == [
+        TextDelta("so far"),
+        Failed("ERR_MODEL_HTTP", "the provider answered 500", "Gpt", None, {"status": 500}),
+    ]
+    assert raised.value.code == "ERR_MODEL_HTTP"
+
+
+async def test_model_that_ends_without_an_end_is_an_error(agent):
+    class Cut:
+        tool_format = ""
+
+        async def generate(self, request: ModelRequest) -> Any:
+            yield TextDelta("so far")
+
+    with pytest.raises(ModelError, match="came to no end") as raised:
+        await agent(Cut()).invoke({"prompt": "go"})
+
+    assert (raised.value.code, raised.value.resource) == ("ERR_MODEL_RESPONSE", "Assistant")
+
+
+async def test_model_sees_the_whole_conversation(toolbox, agent):
+    model = Recorder(wants(ToolCall("a", "add", '{"x":1}'), ToolCall("b", "fail", "{}")), DONE)
+
+    def fail() -> None:
+        raise ToolError("disk on fire")
+
+    await agent(model, toolbox("Tools", add=lambda x: [Text("2"), Image("aGk=", "image/png")], fail=fail)).invoke(
+        {"prompt": "go"}
+    )
+
+    assert model.requests[1].messages == [
+        Message("user", "go"),
+        Message("assistant", "t", [ToolCall("a", "add", '{"x":1}'), ToolCall("b", "fail", "{}")]),
+        Message("tool", [Text("2"), Image("aGk=", "image/png")], tool_call_id="a", name="add"),
+        Message("tool", "disk on fire", tool_call_id="b", name="fail", is_error=True),
+    ]
+
+
+async def test_usage_is_summed_over_turns(toolbox, agent):
+    model = Recorder(wants(ToolCall("a", "one", "")), DONE)
+
+    answer = await agent(model, toolbox("Tools", one=lambda: "1")).invoke({"prompt": "go"})
+
+    assert answer["usage"] == {
+        "promptTokens": 30,
+        "completionTokens": 3,
+        "totalTokens": 33,
+        "cachedTokens": 12,
+        "reasoningTokens": 6,
+    }
+
+
+async def test_provider_data_of_a_turn_goes_back_to_the_model(toolbox, agent):
+    turn = TurnEnd([ToolCall("a", "one", "")], "tool-calls", Usage(), {"signature": "s1"})
+    model = Recorder(turn, DONE)
+
+    await agent(model, toolbox("Tools", one=lambda: "1")).invoke({"prompt": "go"})
+
+    assert model.requests[1].messages[1].provider_data == {"signature": "s1"}
+
+
+async def test_calls_without_an_id_of_their_own_get_one(toolbox, agent):
+    model = Recorder(wants(ToolCall("", "one", ""), ToolCall("x", "one", ""), ToolCall("x", "one", "")), DONE)
+
+    answer = await agent(model, toolbox("Tools", one=lambda: "1")).invoke({"prompt": "go"})
+
+    assert [each["id"] for each in answer["steps"][0]["toolCalls"]] == ["call_1_0", "x", "call_1_2"]
+    assert [message.tool_call_id for message in model.requests[1].messages[2:]] == ["call_1_0", "x", "call_1_2"]
+
+
+async def test_max_steps_throws_without_running_the_last_calls(script, toolbox, agent):
+    model = await script(
+        rules=[{"toolCalls": [call("one")]}, {"when": {"toolResult": "."}, "toolCalls": [call("one")]}]
+    )
+    tools = toolbox("Tools", one=lambda: "1")
+
+    with pytest.raises(AgentError) as raised:
+        await agent(model, tools, max_steps=3).invoke({"prompt": "go"})
+
+    assert (raised.value.code, raised.value.resource) == ("ERR_AGENT_MAX_STEPS", "Assistant")
+    assert raised.value.details == {"maxSteps": 3}
+    assert len(tools.calls) == 2
+
+
+async def test_max_steps_can_return_the_text_that_there_is(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [call("one")]}, {"text": "so far", "toolCalls": [call("one")]}])
+
+    answer = await agent(model, toolbox("Tools", one=lambda: "1"), max_steps=2, on_max_steps="return").invoke(
+        {"prompt": "go"}
+    )
+
+    assert (answer["text"], answer["finishReason"], len(answer["steps"])) == ("so far", "tool-calls", 2)
+
+
+async def test_default_is_eight_steps(script, toolbox, agent):
+    model = await script(
+        rules=[{"toolCalls": [call("one")]}, {"when": {"toolResult": "."}, "toolCalls": [call("one")]}]
+    )
+    tools = toolbox("Tools", one=lambda: "1")
+
+    with pytest.raises(AgentError):
+        await agent(model, tools).invoke({"prompt": "go"})
+
+    assert len(tools.calls) == 7
+
+
+async def test_no_tool_calls_end_the_run_whatever_the_reason(agent):
+    answer = await agent(Recorder(TurnEnd((), "length", Usage()))).invoke({"prompt": "go"})
+
+    assert (answer["text"], answer["finishReason"]) == ("t", "length")
+
+
+async def test_calls_of_a_turn_run_at_the_same_time_and_answer_in_call_order(script, toolbox, agent):
+    started: list[str] = []
+    all_started = anyio.Event()
+    last_done = anyio.Event()
+
+    async def meet(text: str) -> str:
+        started.append(text)
+        if len(started) == 3:
+            all_started.set()
+        await all_started.wait()
+        if text == "c":
+            last_done.set()
+        await last_done.wait()
+        return text
+
+    model = await script(turns=[{"toolCalls": [call("meet", text=t) for t in "abc"]}, {"text": "done"}])
+
+    with anyio.fail_after(5):
+        answer = await agent(model, toolbox("Tools", meet=meet)).invoke({"prompt": "go"})
+
+    assert [result["content"] for result in answer["steps"][0]["toolResults"]] == ["a", "b", "c"]
+
+
+async def test_no_more_calls_run_at_once_than_allowed(script, toolbox, agent):
+    running = most = 0
+
+    async def count() -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await anyio.lowlevel.checkpoint()
+        running -= 1
+        return "1"
+
+    model = await script(turns=[{"toolCalls": [call("count")] * 7}, {"text": "done"}])
+
+    answer = await agent(model, toolbox("Tools", count=count), tools=ToolRules(parallel=3)).invoke({"prompt": "go"})
+
+    assert (most, len(answer["steps"][0]["toolResults"])) == (3, 7)
+
+
+async def test_tool_error_is_fed_back_and_stands_in_the_trace(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [call("fail"), call("one")]}, {"text": "done"}])
+
+    def fail() -> None:
+        raise ToolError("disk on fire", code="ERR_DISK")
+
+    answer = await agent(model, toolbox("Tools", fail=fail, one=lambda: "1")).invoke({"prompt": "go"})
+
+    assert without_times(answer)["steps"][0]["toolResults"] == [
+        {"toolCallId": "call_1_0", "name": "fail", "content": "disk on fire", "isError": True, "code": "ERR_DISK"},
+        {"toolCallId": "call_1_1", "name": "one", "content": "1"},
+    ]
+
+
+async def test_tool_error_can_end_the_run_and_the_other_calls(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [call("hang"), call("fail")]}])
+    ended = []
+
+    async def hang() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("hang")
+
+    async def fail() -> None:
+        raise ToolError("disk on fire", code="ERR_DISK", resource="Disk")
+
+    with anyio.fail_after(5), pytest.raises(ToolError) as raised:
+        await agent(model, toolbox("Tools", hang=hang, fail=fail), tools=ToolRules("throw")).invoke({"prompt": "go"})
+
+    assert (raised.value.code, raised.value.resource, ended) == ("ERR_DISK", "Disk", ["hang"])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ({"name": "gone", "allowUnknown": True}, 'there is no tool "gone"; the tools are: read'),
+        ({"name": "read", "rawArguments": '{"text": '}, "the arguments are no valid JSON"),
+        ({"name": "read", "rawArguments": "[1]"}, "the arguments are no JSON object"),
+        ({"name": "read", "arguments": {}}, 'the arguments do not fit the schema of "read"'),
+        ({"name": "read", "arguments": {"text": 5}}, 'the arguments do not fit the schema of "read": text'),
+    ],
+)
+async def test_call_that_cannot_be_made_reaches_no_provider(script, toolbox, agent, wanted, words):
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    files = toolbox("Files", read=lambda text: text).describe("read", schema)
+    turns = [{"toolCalls": [wanted]}, {"text": "done"}]
+
+    answer = await agent(await script(turns=turns), files).invoke({"prompt": "go"})
+    with pytest.raises(ToolError) as raised:
+        await agent(await script(turns=turns), files, tools=ToolRules("throw")).invoke({"prompt": "go"})
+
+    (result,) = answer["steps"][0]["toolResults"]
+    assert (result["isError"], result["code"]) == (True, "ERR_AGENT_TOOL_ERROR")
+    assert result["content"].startswith(words)
+    assert raised.value.code == "ERR_AGENT_TOOL_ERROR"
+    assert files.calls == []
+
+
+async def test_broken_arguments_stand_in_the_trace_as_the_model_wrote_them(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [{"name": "one", "rawArguments": '{"a": '}]}, {"text": "done"}])
+
+    answer = await agent(model, toolbox("Tools", one=lambda: "1")).invoke({"prompt": "go"})
+
+    assert answer["steps"][0]["toolCalls"] == [{"id": "call_1_0", "name": "one", "arguments": '{"a": '}]
+
+
+async def test_tool_outside_the_filter_is_refused_without_reaching_its_provider(script, toolbox, agent):
+    from runtime.ai.tool_set import Source
+
+    files = toolbox("Files", read=lambda: "r", delete=lambda: "gone")
+    model = await script(turns=[{"toolCalls": [{"name": "delete", "allowUnknown": True}]}, {"text": "done"}])
+
+    answer = await agent(model, Source(files, "Files", include=["read"])).invoke({"prompt": "go"})
+
+    assert answer["steps"][0]["toolResults"][0]["content"] == 'there is no tool "delete"; the tools are: read'
+    assert files.calls == []
+
+
+@pytest.mark.parametrize("output", ["", [], [Text("")], " \n"])
+async def test_empty_result_is_no_empty_message(toolbox, agent, output):
+    model = Recorder(wants(ToolCall("a", "one", "")), DONE)
+
+    await agent(model, toolbox("Tools", one=lambda: output)).invoke({"prompt": "go"})
+
+    assert model.requests[1].messages[2].content == "(no output)"
+
+
+@pytest.mark.parametrize(
+    ("output", "content"),
+    [
+        ({"n": 3}, '{"n":3}'),
+        ({}, "{}"),
+        ([1, 2], "[1,2]"),
+        (None, "null"),
+        (True, "true"),
+        ([{"type": "audio", "data": "x"}], '[{"type":"audio","data":"x"}]'),
+    ],
+)
+async def test_any_other_output_is_read_as_its_json_text(toolbox, agent, output, content):
+    model = Recorder(wants(ToolCall("a", "one", "")), DONE)
+
+    await agent(model, toolbox("Tools", one=lambda: output)).invoke({"prompt": "go"})
+
+    assert model.requests[1].messages[2].content == content
+
+
+async def test_exception_of_a_provider_is_a_tool_error_and_a_warning(script, toolbox, agent, context):
+    model = await script(turns=[{"toolCalls": [call("one")]}, {"text": "done"}])
+
+    answer = await agent(model, toolbox("Tools", one=lambda: {}["key"])).invoke({"prompt": "go"})
+
+    (result,) = answer["steps"][0]["toolResults"]
+    assert (result["isError"], result["code"], result["content"]) == (True, "ERR_TOOL_FAILED", 'the tool "one" failed')
+    assert context.warnings == ['the provider "Tools" raised KeyError in the tool "one": \'key\'']
+
+
+async def test_tool_that_takes_too_long_is_an_error_of_the_tool(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [call("hang")]}, {"text": "done"}])
+
+    with anyio.fail_after(5):
+        answer = await agent(model, toolbox("Tools", hang=anyio.sleep_forever), tools=ToolRules(timeout=0.01)).invoke(
+            {"prompt": "go"}
+        )
+
+    (result,) = answer["steps"][0]["toolResults"]
+    assert (result["code"], result["content"]) == ("ERR_TOOL_TIMEOUT", 'the tool "hang" did not answer within 0.01 s')
+
+
+async def test_time_limit_error_of_the_tool_itself_is_not_taken_for_the_agents(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [call("one")]}, {"text": "done"}])
+
+    def give_up() -> None:
+        raise TimeoutError("the disk")
+
+    answer = await agent(model, toolbox("Tools", one=give_up), tools=ToolRules(timeout=60)).invoke({"prompt": "go"})
+
+    assert answer["steps"][0]["toolResults"][0]["code"] == "ERR_TOOL_FAILED"
+
+
+async def test_token_limit_stops_before_the_model_is_asked_again(toolbox, agent):
+    model = Recorder(wants(ToolCall("a", "one", "")), DONE)
+
+    with pytest.raises(AgentError) as raised:
+        await agent(model, toolbox("Tools", one=lambda: "1"), limits=Limits(tokens=11)).invoke({"prompt": "go"})
+
+    assert (raised.value.code, raised.value.details) == ("ERR_AGENT_LIMIT", {"limit": "tokens", "value": 11})
+    assert len(model.requests) == 1
+
+
+async def test_token_limit_takes_an_answer_that_is_complete(agent):
+    answer = await agent(Recorder(DONE), limits=Limits(tokens=1)).invoke({"prompt": "go"})
+
+    assert answer["text"] == "t"
+
+
+async def test_call_limit_runs_none_of_the_calls_that_are_too_many(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [call("one")]}, {"toolCalls": [call("one")] * 2}])
+    tools = toolbox("Tools", one=lambda: "1")
+
+    with pytest.raises(AgentError) as raised:
+        await agent(model, tools, limits=Limits(tool_calls=2)).invoke({"prompt": "go"})
+
+    assert (raised.value.code, raised.value.details) == ("ERR_AGENT_LIMIT", {"limit": "toolCalls", "value": 2})
+    assert len(tools.calls) == 1
+
+
+async def test_time_limit_cancels_a_tool_call(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [call("hang")]}])
+
+    with anyio.fail_after(5), pytest.raises(AgentError) as raised:
+        await agent(model, toolbox("Tools", hang=anyio.sleep_forever), limits=Limits(seconds=0.02)).invoke(
+            {"prompt": "go"}
+        )
+
+    assert (raised.value.code, raised.value.details) == ("ERR_AGENT_LIMIT", {"limit": "seconds", "value": 0.02})
+
+
+async def test_time_limit_cancels_the_model(agent):
+    ended = []
+
+    class Slow:
+        tool_format = ""
+
+        async def generate(self, request: ModelRequest) -> Any:
+            try:
+                yield TextDelta("so far")
+                await anyio.sleep_forever()
+            finally:
+                ended.append("model")
+
+    with anyio.fail_after(5), pytest.raises(AgentError, match=r"not done after 0\.02 s"):
+        await agent(Slow(), limits=Limits(seconds=0.02)).invoke({"prompt": "go"})
+
+    assert ended == ["model"]
+
+
+async def test_closing_the_run_closes_the_models_turn(agent):
+    ended = []
+
+    class Endless:
+        tool_format = ""
+
+        async def generate(self, request: ModelRequest) -> Any:
+            try:
+                while True:
+                    yield TextDelta("on and on")
+            finally:
+                ended.append("model")
+
+    async with aclosing(agent(Endless()).run({"prompt": "go"})) as events:
+        async for _ in events:
+            break
+
+    assert ended == ["model"]
+
+
+async def test_cancelling_the_run_cancels_its_tool_calls(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [call("hang")] * 2}])
+    started = anyio.Event()
+    ended = []
+
+    async def hang() -> None:
+        started.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("hang")
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(agent(model, toolbox("Tools", hang=hang)).invoke, {"prompt": "go"})
+            await started.wait()
+            group.cancel_scope.cancel()
+
+    assert ended == ["hang", "hang"]
+
+
+async def test_runs_at_the_same_time_do_not_mix(script, toolbox, agent):
+    model = await script(
+        rules=[{"when": {"user": r"n(\d+)"}, "toolCalls": [call("one")]}, {"when": {"toolResult": "."}, "text": "done"}]
+    )
+    shared = agent(model, toolbox("Tools", one=lambda: "1"))
+    answers: list[dict[str, Any]] = []
+
+    async def ask(number: int) -> None:
+        answers.append(await shared.invoke({"prompt": f"n{number}"}))
+
+    async with anyio.create_task_group() as group:
+        for number in range(20):
+            group.start_soon(ask, number)
+
+    assert [(answer["text"], len(answer["steps"])) for answer in answers] == [("done", 2)] * 20
+
+
+async def test_options_of_the_call_go_before_the_agents(agent):
+    model = Recorder(DONE)
+
+    await agent(model, options={"temperature": 0, "seed": 1}).invoke({"prompt": "go", "options": {"temperature": 1}})
+
+    assert model.requests[0].options == {"temperature": 1, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("choice", "later"), [("required", "auto"), ("one", "auto"), ("none", "none"), ("auto", "auto")]
+)
+async def test_tool_choice_holds_for_the_first_turn_and_none_for_all(toolbox, agent, choice, later):
+    model = Recorder(wants(ToolCall("a", "one", "")), DONE)
+
+    await agent(model, toolbox("Tools", one=lambda: "1"), tool_choice=choice).invoke({"prompt": "go"})
+
+    assert [request.tool_choice for request in model.requests] == [choice, later]
+
+
+async def test_tool_choice_that_is_not_offered_is_an_error(toolbox, agent):
+    with pytest.raises(AgentError) as raised:
+        await agent(Recorder(), toolbox("Tools", one=lambda: "1"), tool_choice="two").invoke({"prompt": "go"})
+
+    assert (raised.value.code, raised.value.hint) == ("ERR_AGENT_TOOL_CHOICE", "the tools are: one")
+
+
+async def test_another_run_goes_on_from_the_messages_of_the_first(agent):
+    model = Recorder(DONE, DONE)
+    shared = agent(model, system="Be brief.")
+    first = shared.start({"prompt": "one"})
+    assert [event async for event in first.events()][-1] == Finished("t", "stop", DONE.usage)
+
+    await shared.invoke({"messages": [*first.messages, Message("user", "two")]})
+
+    assert model.requests[1].messages == [
+        Message("system", "Be brief."),
+        Message("user", "one"),
+        Message("assistant", "t"),
+        Message("user", "two"),
+    ]
