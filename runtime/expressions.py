@@ -178,7 +178,7 @@ def _faults(text: str, report: str, known: Mapping[str, str]) -> list[Fault]:
     for line, column, message in _ERROR.findall(report):
         offset = _offset(text, int(line), int(column))
         message = message.removesuffix(" [INVALID_ARGUMENT]")
-        if message.startswith("Syntax error: ") or message.startswith("unsupported syntax"):
+        if message.startswith(("Syntax error: ", "unsupported syntax")):
             shown = message.removeprefix("Syntax error: ").partition(" expecting ")[0]
             return [Fault("CEL_SYNTAX", offset, f"the expression does not parse: {shown}")]
         undeclared = _UNDECLARED.match(message)

@@ -20,12 +20,18 @@ class McpTools:
     """Keeps the contract `Ai.ToolProvider` over any MCP client."""
 
     def __init__(self, client: Client, results: str, context: Context) -> None:
+        self.name = context.name
         self.client = client
         self.results = results
         self._context = context
         self._listed: Sequence[Mapping[str, Any]] | None = None
         self._tools: list[Tool] = []
         self._raw: dict[str, Mapping[str, Any]] = {}
+
+    @property
+    def summary(self) -> str:
+        """What a start tells of it: how many tools there are."""
+        return f"{len(self._tools)} tool{'' if len(self._tools) == 1 else 's'}"
 
     async def list_tools(self) -> Sequence[Tool]:
         """The server's tools; the same object again as long as the server's list is unchanged."""

@@ -28,4 +28,6 @@ class McpToolProvider(Kind):
     async def open(self, context: Context) -> AsyncIterator[ToolProvider]:
         from kinds.ai_mcp.bridge import McpTools
 
-        yield McpTools(self.client, self.results, context)
+        tools = McpTools(self.client, self.results, context)
+        await tools.list_tools()  # a server whose list cannot be read is known at the start, not in the first run
+        yield tools

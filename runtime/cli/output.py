@@ -20,7 +20,7 @@ def print_findings(checked: Checked, stream: TextIO, options: Any) -> None:
     wanted = {(found.file, found.line) for found in checked.diagnostics}
     lines = {(file, number): sources[file].line(number) for file, number in wanted if file in sources}
     for line in as_text(checked.diagnostics, lines, colour=has_colour(stream, options)):
-        print(_encodable(line, stream), file=stream)
+        print(encodable(line, stream), file=stream)
 
 
 def print_json(value: Any) -> None:
@@ -34,11 +34,12 @@ def print_json(value: Any) -> None:
 
 def print_error(error: Error) -> None:
     """An error as people read it: what is wrong, with what, and what to do."""
-    print(_encodable(f"error: {error} [{error.code}]", sys.stderr), file=sys.stderr)
+    print(encodable(f"error: {error} [{error.code}]", sys.stderr), file=sys.stderr)
     if error.hint:
-        print(_encodable(f"    hint: {error.hint}", sys.stderr), file=sys.stderr)
+        print(encodable(f"    hint: {error.hint}", sys.stderr), file=sys.stderr)
 
 
-def _encodable(text: str, stream: TextIO) -> str:
+def encodable(text: str, stream: TextIO) -> str:
+    """The text with escapes for what the stream's encoding has not."""
     encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

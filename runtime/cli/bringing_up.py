@@ -1,0 +1,113 @@
+"""What the commands that start something share: a checked set, what of it is wanted, signals, the event loop."""
+
+import signal
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable
+
+from runtime.checks import Checked, check
+from runtime.cli.output import print_findings
+from runtime.cli.progress import PlainReport, make_report
+from runtime.diagnostics import Diagnostic
+from runtime.errors import ManifestError, UsageError
+from runtime.manifest import read_sources
+from runtime.registry import Entry
+from runtime.resolver import Resolved, resolve
+from runtime.resource_set import Resource
+
+INVOCABLE = "Runtime.Invocable"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The arguments that such commands have in common."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder, a glob, or - for standard input")
+    parser.add_argument("--agent", metavar="NAME", help="the agent that is meant, where the set has several")
+    parser.add_argument("--quiet", action="store_true", help="no progress, only warnings and errors")
+    parser.add_argument("--verbose", action="store_true", help="what servers log, and what is retried")
+
+
+def read_checked(options: Namespace) -> Checked:
+    """The set of the command line; findings go to standard error, and ManifestError is raised where one is an error."""
+    checked = check(read_sources(options.paths))
+    if checked.diagnostics and (checked.errors or not options.quiet):
+        print_findings(checked, sys.stderr, options)
+    if checked.errors:
+        raise ManifestError(checked.diagnostics)
+    return checked
+
+
+def resolve_printed(checked: Checked, roots: list[Resource], options: Namespace) -> Resolved:
+    """Values for what is wanted; what is missing goes to standard error, all of it, before anything starts."""
+    try:
+        return resolve(checked, roots)
+    except ManifestError as error:
+        found: list[Diagnostic] = list(error.diagnostics)
+        print_findings(Checked(checked.sources, checked.resources, checked.scopes, found), sys.stderr, options)
+        raise
+
+
+def invocables(checked: Checked) -> list[Resource]:
+    """The named resources that can be run, in the order of the files."""
+    return [
+        resource
+        for resource in checked.resources.resources
+        if resource.owner is None and isinstance(resource.entry, Entry) and resource.entry.fits(INVOCABLE)
+    ]
+
+
+def find_invocable(checked: Checked, name: str) -> Resource:
+    """The agent, or other thing that can be run, of that name; UsageError with the names that there are."""
+    found = invocables(checked)
+    for resource in found:
+        if resource.name == name:
+            return resource
+    names = ", ".join(str(resource.name) for resource in found)
+    raise UsageError(f"there is no agent '{name}'", hint=f"there are: {names}" if names else "the set has none")
+
+
+def run_until_signal(main: Callable[[PlainReport], Awaitable[int]], options: Namespace) -> int:
+    """Run `main` on an event loop; SIGINT, SIGTERM and SIGHUP cancel it once, and it cleans up.
+
+    Gives what `main` gives, or 128 + the signal. A second signal ends every server at once, and then the process.
+    """
+    import asyncio
+
+    report = make_report(options)
+    caught: list[signal.Signals] = []
+
+    async def run() -> int:
+        loop = asyncio.get_running_loop()
+        task = asyncio.ensure_future(_awaited(main(report)))
+
+        def stop(number: signal.Signals) -> None:
+            caught.append(number)
+            if len(caught) > 1:
+                _end_now(128 + number)
+            task.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, stop, number)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not caught:
+                raise
+            return 128 + caught[0]
+
+    try:
+        return asyncio.run(run())
+    finally:
+        report.close()
+
+
+async def _awaited(awaitable: Awaitable[int]) -> int:
+    return await awaitable
+
+
+def _end_now(code: int) -> None:
+    import os
+
+    from runtime.mcp.process_tracker import tracker
+
+    tracker.kill_all()
+    os._exit(code)

@@ -1,0 +1,270 @@
+"""Documents to values: expressions and included files become what they give, references what they will refer to.
+
+Everything that can fail for want of a value fails here, before anything starts.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from runtime.checks import Checked
+from runtime.checks.findings import Findings
+from runtime.checks.includes import read_included
+from runtime.environment import Values, read_values
+from runtime.errors import ManifestError, ToolError
+from runtime.expressions import ExpressionError, Scope, split
+from runtime.kind import Kind
+from runtime.manifest import Expression, Include, Ref, Sequence
+from runtime.manifest import Mapping as Fields
+from runtime.registry import Entry
+from runtime.resource_set import Resource, ResourceSet
+from runtime.shape import PerCall
+
+
+class PerCallExpression(str):
+    """An expression that waits for a call, in the place of what it will give; a string, so that text fields take it."""
+
+    __slots__ = ("_expression", "_scope", "_values")
+
+    _expression: Expression
+    _scope: Scope
+    _values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, expression: Expression, scope: Scope, values: Mapping[str, Any]) -> "PerCallExpression":
+        """`values` are those that are known already."""
+        waiting = cls(expression)
+        waiting._expression, waiting._scope, waiting._values = expression, scope, values
+        return waiting
+
+    def evaluate(self, call: Mapping[str, Any]) -> Any:
+        """The value in a call's scope, such as `{"arguments": {...}}`. Raises ToolError."""
+        values = dict(self._values)
+        for name in self._scope.types:
+            root, _, part = name.partition(".")
+            if root in call and not part:
+                values[name] = call[root]
+            elif root in call and isinstance(call[root], Mapping) and part in call[root]:
+                values[name] = call[root][part]
+        try:
+            return evaluate(self._expression, self._scope, values)
+        except ExpressionError as error:
+            message = f"'{self._expression.strip()}' has no value in this call: {error}"
+            raise ToolError(message, code="ERR_TOOL_EXPRESSION") from error
+
+
+class Node:
+    """A resource that is to be opened: its fields with all values in place, and what has to be open before it.
+
+    Nodes stand for the live instances in the slots until `kind()` puts the instances there.
+    """
+
+    def __init__(self, resource: Resource, entry: Entry) -> None:
+        self.resource = resource
+        self.entry = entry
+        self.fields: dict[str, Any] = {}
+        self.needs: list[Node] = []
+        self.needed_by: list[Node] = []
+
+    @property
+    def name(self) -> str:
+        return self.resource.title
+
+    def kind(self, instances: Mapping["Node", Any]) -> Kind:
+        """The kind's value with live instances in its slots."""
+        return _convert(self.entry, _with_instances(self.fields, instances))
+
+
+class Resolved:
+    """What `apply` brings up: nodes in an order in which each follows what it needs, and the texts to mask."""
+
+    def __init__(self, nodes: list[Node], values: Values) -> None:
+        self.nodes = nodes
+        self.values = values
+
+    def find(self, name: str) -> Node | None:
+        """The node of a named resource."""
+        return next((node for node in self.nodes if node.resource.owner is None and node.resource.name == name), None)
+
+
+def resolve(checked: Checked, roots: list[Resource], environment: Mapping[str, str] | None = None) -> Resolved:
+    """Values for the resources that `roots` need, themselves included.
+
+    `checked` has no errors. Raises ManifestError: VALUE_MISSING, VALUE_INVALID.
+    """
+    nodes = _order(checked.resources, roots)
+    values = read_values(checked.resources, [node.resource for node in nodes], environment)
+    by_body = {id(node.resource.body): node for node in nodes}
+    by_name = {node.resource.name: node for node in nodes if node.resource.owner is None}
+    findings = Findings([])
+    for node in nodes:
+        _fill(node, checked, values, by_body, by_name, findings)
+    if findings.diagnostics:
+        raise ManifestError(findings.sorted())
+    return Resolved(nodes, values)
+
+
+def evaluate(expression: Expression, scope: Scope, values: Mapping[str, Any]) -> Any:
+    """The value of a string with expressions: that of its only one where it is nothing else, or else text."""
+    if expression.is_tagged:
+        return scope.evaluate(str(expression), values)
+    parts, _ = split(expression)
+    if len(parts) == 1 and parts[0].start == 0 and parts[0].end == len(expression):
+        return scope.evaluate(parts[0].text, values)
+    pieces, at = [], 0
+    for part in parts:
+        pieces += [expression[at : part.start], _as_text(scope.evaluate(part.text, values))]
+        at = part.end
+    return "".join(pieces) + expression[at:]
+
+
+def evaluate_per_call(value: Any, call: Mapping[str, Any]) -> Any:
+    """A `per_call` field with its expressions replaced by what they give in a call's scope. Raises ToolError."""
+    if isinstance(value, PerCallExpression):
+        return value.evaluate(call)
+    if isinstance(value, msgspec.Struct):
+        changed = {name: evaluate_per_call(getattr(value, name), call) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **changed)
+    if isinstance(value, dict):
+        return {key: evaluate_per_call(item, call) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [evaluate_per_call(item, call) for item in value]
+    return value
+
+
+def _as_text(value: Any) -> str:
+    """A value inside a text: text as it is, everything else as JSON has it."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _order(resources: ResourceSet, roots: list[Resource]) -> list[Node]:
+    """Depth first, what is needed before what needs it; the checks have made sure that there is no circle."""
+    nodes: dict[Resource, Node] = {}
+    ordered: list[Node] = []
+    work: list[tuple[Resource, Iterator[Resource]]] = []
+
+    def visit(resource: Resource) -> None:
+        if resource not in nodes and isinstance(resource.entry, Entry):
+            nodes[resource] = Node(resource, resource.entry)
+            work.append((resource, iter(_needs(resource, resources))))
+
+    for root in roots:
+        visit(root)
+        while work:
+            resource, rest = work[-1]
+            following = next(rest, None)
+            if following is None:
+                work.pop()
+                ordered.append(nodes[resource])
+            else:
+                visit(following)
+    for node in ordered:
+        node.needs = list(dict.fromkeys(nodes[needed] for needed in _needs(node.resource, resources)))
+        for needed in node.needs:
+            needed.needed_by.append(node)
+    return ordered
+
+
+def _needs(resource: Resource, resources: ResourceSet) -> list[Resource]:
+    needed = []
+    for slot in resource.slots:
+        target = resources.by_name[slot.value.name] if isinstance(slot.value, Ref) else slot.inline
+        if target is not None:
+            needed.append(target)
+    return needed
+
+
+def _fill(
+    node: Node,
+    checked: Checked,
+    values: Values,
+    by_body: Mapping[int, Node],
+    by_name: Mapping[str | None, Node],
+    findings: Findings,
+) -> None:
+    resource = node.resource
+    metadata = resource.body.get("metadata") or {}
+    scope = checked.scopes.of(resource)
+    known = {**values.scope, **{f"metadata.{key}": value for key, value in metadata.items()}}
+    filler = _Filler(resource, checked, known, by_body, by_name, findings)
+    shape = node.entry.shape
+    for key, value in resource.body.items():
+        if key not in ("kind", "metadata"):
+            node.fields[key] = filler.fill(value, shape.tree.get(key), scope, resource.body)
+    if not findings.diagnostics:
+        try:
+            _convert(node.entry, node.fields)
+        except msgspec.ValidationError as error:
+            findings.report(
+                resource, resource.body.start, "VALUE_INVALID", f"'{node.name}' cannot take a value: {error}"
+            )
+
+
+class _Filler:
+    """Puts values into the fields of one resource."""
+
+    def __init__(
+        self,
+        resource: Resource,
+        checked: Checked,
+        values: Mapping[str, Any],
+        by_body: Mapping[int, Node],
+        by_name: Mapping[str | None, Node],
+        findings: Findings,
+    ) -> None:
+        self._resource = resource
+        self._checked = checked
+        self._values = values
+        self._by_body = by_body
+        self._by_name = by_name
+        self._findings = findings
+
+    def fill(self, value: Any, node: Any, scope: Scope, container: Fields) -> Any:
+        if isinstance(value, Expression):
+            return self._evaluate(value, node, scope, container)
+        if isinstance(value, Include):
+            return read_included(self._resource.source.folder, value)
+        if isinstance(value, Ref):
+            return self._by_name[value.name]
+        if isinstance(value, Fields):
+            if id(value) in self._by_body:
+                return self._by_body[id(value)]
+            tree = node if isinstance(node, dict) else None
+            # what stands beside a `per_call` field types its names, however deep in the field an expression is
+            home = container if isinstance(node, PerCall) else value
+            return {
+                key: self.fill(item, tree.get(key, tree.get("*")) if tree is not None else node, scope, home)
+                for key, item in value.items()
+            }
+        if isinstance(value, Sequence):
+            below = node.get("*") if isinstance(node, dict) else node
+            return [self.fill(item, below, scope, container) for item in value]
+        return value
+
+    def _evaluate(self, expression: Expression, node: Any, scope: Scope, container: Fields) -> Any:
+        if isinstance(node, PerCall):
+            return PerCallExpression.of(
+                expression, self._checked.scopes.with_call(scope, node, container), self._values
+            )
+        try:
+            return evaluate(expression, scope, self._values)
+        except ExpressionError as error:
+            message = f"the expression has no value: {error}"
+            self._findings.report(self._resource, expression.place, "VALUE_INVALID", message)
+            return None
+
+
+def _convert(entry: Entry, fields: dict[str, Any]) -> Kind:
+    kind: Kind = msgspec.convert(fields, entry.cls)
+    return kind
+
+
+def _with_instances(value: Any, instances: Mapping[Node, Any]) -> Any:
+    if isinstance(value, Node):
+        return instances[value]
+    if isinstance(value, dict):
+        return {key: _with_instances(item, instances) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_instances(item, instances) for item in value]
+    return value
