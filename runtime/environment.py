@@ -65,7 +65,7 @@ def _used(wanted: list[Resource], block: str) -> dict[str, tuple[Resource, int]]
     used: dict[str, tuple[Resource, int]] = {}
     for resource in wanted:
         for expression in _expressions(resource.body):
-            for name in sorted(names_in(expression, block)):
+            for name in sorted(names_in(expression, block, is_tagged=expression.is_tagged)):
                 offset = max(0, expression.find(name))
                 used.setdefault(name, (resource, place_in(expression, offset, resource.source)))
     return used

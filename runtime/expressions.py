@@ -73,10 +73,8 @@ def split(text: str) -> tuple[list[Part], int | None]:
         end = _closing(text, start + len(OPENING))
         if end is None:
             return parts, start
-        inner = text[start + len(OPENING) : end]
-        stripped = inner.strip()
-        lead = len(inner) - len(inner.lstrip()) if stripped else len(inner)
-        parts.append(Part(start, end + len(CLOSING), start + len(OPENING) + lead, stripped))
+        inner = start + len(OPENING)
+        parts.append(Part(start, end + len(CLOSING), inner, text[inner:end]))
         at = end + len(CLOSING)
     return parts, None
 
@@ -120,9 +118,18 @@ def _string_end(text: str, at: int) -> int | None:
     return None
 
 
-def names_in(text: str, root: str) -> set[str]:
-    """Names that an expression takes from a root: `names_in("secrets.a + secrets.b", "secrets")` is {"a", "b"}."""
-    return {found.split(".")[1].strip() for found in _NAMES.findall(text) if found.split(".")[0].strip() == root}
+def names_in(text: str, root: str, *, is_tagged: bool = False) -> set[str]:
+    """Names that the expressions of a string take from a root, such as `secrets`; what stands around them is no use.
+
+    `is_tagged` says that the whole string is one expression.
+    """
+    texts = [text] if is_tagged else [part.text for part in split(text)[0]]
+    return {
+        found.split(".")[1].strip()
+        for expression in texts
+        for found in _NAMES.findall(expression)
+        if found.split(".")[0].strip() == root
+    }
 
 
 class Scope:

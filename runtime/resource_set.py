@@ -42,7 +42,7 @@ class Resource:
         self.kind: Any = body.get("kind")
         metadata = body.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else None
-        self.name: str | None = name if isinstance(name, str) and owner is None else None
+        self.name: str | None = name if type(name) is str and owner is None else None
         self.entry: Entry | Contract | None = None
         self.problem: Error | None = None
         self.slots: list[SlotValue] = []

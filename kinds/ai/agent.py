@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ToolProvider
+from runtime.ai.prefixes import find_prefix_fault
 from runtime.contracts import Invocable
-from runtime.kind import FIXED, Context, Fields, Kind, Slot, kind
+from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind
 
 T = TypeVar("T")
 
@@ -100,6 +101,16 @@ class Agent(Kind):
     ) = UNSET
 
     limits: Annotated[RunLimits, Meta(description="The most that one run may use.")] = RunLimits()
+
+    @classmethod
+    def inspect(cls, inspection: Inspection) -> None:
+        """PREFIX_INVALID: a prefix that no legal name of a tool of the model's provider can have."""
+        model = inspection.kind_at("model")
+        tool_format = getattr(model, "tool_format", "")
+        for path, prefix in inspection.find("toolProviders", "*", "prefix"):
+            fault = find_prefix_fault(prefix, tool_format) if isinstance(prefix, str) else None
+            if fault is not None:
+                inspection.report("PREFIX_INVALID", path, f"no tool can have the prefix '{prefix}': {fault}")
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Invocable]:

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
+from runtime.ai.parameters import find_schema_fault
 from runtime.contracts import Invocable
 from runtime.errors import StartError, ToolError
-from runtime.kind import FIXED, Context, Fields, Kind, Slot, kind, per_call
+from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
 
 
 class ToolEntry(Fields):
@@ -57,6 +58,14 @@ class Tools(Kind):
     tools: Annotated[
         list[ToolEntry], Meta(description="The tools, in the order in which they are listed.", min_length=1)
     ]
+
+    @classmethod
+    def inspect(cls, inspection: Inspection) -> None:
+        """SCHEMA_VALUE: `parameters` that are no JSON Schema, at the faulty place."""
+        for path, parameters in inspection.find("tools", "*", "parameters"):
+            fault = find_schema_fault(parameters)
+            if fault is not None:
+                inspection.report("SCHEMA_VALUE", (*path, *fault[0]), fault[1])
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[ToolProvider]:

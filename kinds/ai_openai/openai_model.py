@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Meta
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 @kind("AiOpenai.OpenaiModel", implements=Model)
 class OpenaiModel(Kind):
     """A model behind the OpenAI API, or any server that speaks it: Ollama, vLLM, Azure, OpenRouter."""
+
+    tool_format: ClassVar[str] = "openai"
 
     model: Annotated[str, Meta(description="The model's name, as the provider knows it.", min_length=1)]
     api_key: Annotated[str, Meta(description="The key, from a secret; any text for a server that asks for none.")]
@@ -76,7 +78,7 @@ class OpenaiModel(Kind):
 class ChatModel:
     """Chat Completions, always asked to stream; a server that answers in one piece is understood as well."""
 
-    tool_format = "openai"
+    tool_format = OpenaiModel.tool_format
 
     def __init__(self, name: str, model: str, options: Mapping[str, Any], endpoint: "Endpoint") -> None:
         self.name = name

@@ -53,7 +53,23 @@ def _is_type(name: str, value: Any) -> bool:
 _CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many(
     {name: lambda _, value, name=name: _is_type(name, value) for name in _WORDS}
 )
-_VALIDATOR: Any = extend(Draft202012Validator, type_checker=_CHECKER)
+_STRUCTURAL = frozenset(("type", "anyOf", "oneOf", "allOf", "$ref", "$dynamicRef"))
+
+
+def _for_values(check: Any) -> Any:
+    """A keyword's check that leaves alone what has no value yet."""
+
+    def checked(validator: Any, limit: Any, value: Any, schema: Any) -> Any:
+        return () if isinstance(value, (Expression, Ref, Broken)) else check(validator, limit, value, schema)
+
+    return checked
+
+
+_KEYWORDS = {
+    keyword: check if keyword in _STRUCTURAL else _for_values(check)
+    for keyword, check in Draft202012Validator.VALIDATORS.items()
+}
+_VALIDATOR: Any = extend(Draft202012Validator, _KEYWORDS, type_checker=_CHECKER)
 
 
 def _leaves(errors: Iterator[ValidationError]) -> Iterator[ValidationError]:

@@ -104,7 +104,7 @@ def _used_secrets(resources: ResourceSet) -> set[str]:
         name
         for document in resources.documents
         for expression in document.expressions
-        for name in names_in(expression, "secrets")
+        for name in names_in(expression, "secrets", is_tagged=expression.is_tagged)
     }
 
 

@@ -29,7 +29,7 @@ def _check_values(resources: ResourceSet, findings: Findings) -> None:
             name
             for document in resources.documents
             for expression in document.expressions
-            for name in names_in(expression, block)
+            for name in names_in(expression, block, is_tagged=expression.is_tagged)
         }
         for name in declarations.keys() - used:
             place = declarations.places[name][0]
