@@ -1,0 +1,56 @@
+"""Findings as text for people (the line itself with a caret), and as JSON for programs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from runtime.diagnostics.diagnostic import Diagnostic
+
+_RED, _YELLOW, _BOLD, _DIM, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_WIDEST = 160
+
+
+def as_text(diagnostics: Sequence[Diagnostic], lines: Mapping[tuple[str, int], str], *, colour: bool) -> Iterator[str]:
+    """Text lines; `lines` holds the lines of the sources that findings stand in, by file and number."""
+    for found in diagnostics:
+        tint = _RED if found.severity == "error" else _YELLOW
+        place = f"{found.file}:{found.line}:{found.column}:"
+        if colour:
+            yield f"{_BOLD}{place}{_PLAIN} {tint}{found.severity}{_PLAIN} {_BOLD}{found.code}{_PLAIN} {found.message}"
+        else:
+            yield f"{place} {found.severity} {found.code} {found.message}"
+        line = lines.get((found.file, found.line))
+        if line is not None and line.strip():
+            yield from _excerpt(line, found.column, tint if colour else "", _PLAIN if colour else "")
+        if found.hint:
+            yield f"    {_DIM if colour else ''}hint: {found.hint}{_PLAIN if colour else ''}"
+
+
+def _excerpt(line: str, column: int, tint: str, plain: str) -> Iterator[str]:
+    """The line, cut around the column where it is long, and a caret under the column."""
+    first = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
+    shown = "".join(character if character.isprintable() else "·" for character in line[first : first + _WIDEST])
+    yield f"    {shown}"
+    yield f"    {' ' * (column - 1 - first)}{tint}^{plain}"
+
+
+def as_data(diagnostics: Sequence[Diagnostic]) -> dict[str, Any]:
+    """The documented JSON shape: `ok`, `errors`, `warnings`, `diagnostics[]`."""
+    errors = sum(found.severity == "error" for found in diagnostics)
+    return {
+        "ok": errors == 0,
+        "errors": errors,
+        "warnings": len(diagnostics) - errors,
+        "diagnostics": [
+            {
+                "code": found.code,
+                "severity": found.severity,
+                "file": found.file,
+                "line": found.line,
+                "column": found.column,
+                "message": found.message,
+                "hint": found.hint,
+                "resource": found.resource,
+            }
+            for found in diagnostics
+        ],
+    }
