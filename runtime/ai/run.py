@@ -50,9 +50,9 @@ class Run:
         The inputs are `prompt` (text) or `messages` (a list), `system` (text) and `options` (a mapping). The last event
         is `finish`, or `error`, after which the error is raised: `AgentError` ERR_AGENT_INPUT, ERR_AGENT_MAX_STEPS,
         ERR_AGENT_LIMIT, ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER, ERR_AGENT_TOOL_LIMIT, ERR_AGENT_TOOL_CHOICE;
-        `ModelError`; with `onToolError: throw` what a tool raised, or `ToolError` ERR_AGENT_TOOL_ERROR. Closing the
-        iterator stops what is under way. The model gets `maxSteps` turns; tools that it wants in the last one do not
-        run, as nobody would read their results.
+        `ModelError`; with `onToolError: throw` what a tool raised, or `ToolError` ERR_TOOL_UNKNOWN, ERR_TOOL_ARGUMENTS,
+        ERR_TOOL_TIMEOUT. Closing the iterator stops what is under way. The model gets `maxSteps` turns; tools that it
+        wants in the last one do not run, as nobody would read their results.
         """
         rules = self._rules
         try:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from runtime.ai.arguments import ArgumentCheck
 from runtime.ai.concurrency import run_all
+from runtime.ai.content import flatten
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
 from runtime.ai.formats import convert
 from runtime.errors import AgentError, Error, ToolError
@@ -24,14 +25,15 @@ class Source(Struct, frozen=True):
     exclude: Sequence[str] = ()
 
 
-class BoundTool(Struct, frozen=True):
+class BoundTool:
     """A tool under the name by which the agent offers it, with the way to its provider."""
 
-    tool: Tool
-    name: str
-    source: Source
-    warn: Callable[[str], None]
-    check: ArgumentCheck = field(default_factory=ArgumentCheck)
+    def __init__(self, tool: Tool, name: str, source: Source, warn: Callable[[str], None]) -> None:
+        self.tool = tool
+        self.name = name
+        self.source = source
+        self._warn = warn
+        self._check = ArgumentCheck(tool.parameters)
 
     async def call(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Run the tool; raises the `Error` that its provider raises, `ToolError` ERR_TOOL_FAILED for anything else."""
@@ -41,13 +43,17 @@ class BoundTool(Struct, frozen=True):
             raise
         except Exception as error:  # a border: a provider's mistake is the failure of its tool, not of the run
             place = f'the provider "{self.source.label}" raised {type(error).__name__} in the tool "{self.tool.name}"'
-            self.warn(f"{place}: {error}")
+            self._warn(f"{place}: {error}")
             raise ToolError(f'the tool "{self.name}" failed', resource=self.source.label) from error
         return result if isinstance(result, ToolResult) else ToolResult(result)
 
-    def find_fault(self, arguments: Any) -> str | None:
-        """What keeps the arguments from fitting the tool's own schema, in words; None when they fit."""
-        return self.check.find_fault(self.tool.parameters, arguments)
+    def accept(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments as the tool gets them; raises `ToolError` ERR_TOOL_ARGUMENTS when its schema refuses them."""
+        return self._check.accept(self.name, arguments)
+
+    async def execute(self, arguments: Mapping[str, Any]) -> str:
+        """The tool's output as one string, media as `[Image: image/png]`; raises as `call`."""
+        return flatten((await self.call(arguments)).output)
 
 
 class Offer:
@@ -72,7 +78,7 @@ class Offer:
         own = name if self._converted is None else self._own_names.get(name)
         return self.bound.get(own) if own is not None else None
 
-    def restore(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    def restore(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Arguments of a call of an offered tool as the tool's own schema spells them."""
         return arguments if self._converted is None else self._converted.restore(name, arguments)[1]
 

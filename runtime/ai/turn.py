@@ -1,6 +1,6 @@
 """The tool calls of one turn: routed, checked, run at once, and answered in call order."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, Literal
@@ -26,41 +26,37 @@ class ToolRules(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A call of a turn: as the model wanted it, as it is told, and the tool with its arguments or the fault."""
+    """A call of a turn: as the model wanted it, as it is told, and the tool that runs, or the fault that bars it."""
 
     wanted: ToolCall
     told: ToolCalled
-    tool: BoundTool | None
-    arguments: Mapping[str, Any]
-    fault: str = ""
+    tool: BoundTool | None = None
+    fault: ToolError | None = None
 
 
 def resolve_calls(calls: Sequence[ToolCall], offer: Offer) -> list[Call]:
-    """Each call with its tool and arguments; a fault reaches no provider."""
+    """Each call with its tool and arguments; one with a fault reaches no provider."""
     return [_resolve(call, offer) for call in calls]
 
 
 def _resolve(call: ToolCall, offer: Offer) -> Call:
     tool = offer.find(call.name)
-    name = tool.name if tool else call.name
+    name = tool.name if tool is not None else call.name
+    arguments: Any = call.arguments
     try:
-        arguments: Mapping[str, Any] = read_arguments(call.arguments)
-    except ValueError as error:
-        told = ToolCalled(call.id, name, call.arguments)
-        return Call(call, told, None, {}, str(error) if tool else _unknown(name, offer))
-    if tool is None:
-        return Call(call, ToolCalled(call.id, name, arguments), None, arguments, _unknown(name, offer))
-    arguments = offer.restore(call.name, arguments)
-    told = ToolCalled(call.id, name, arguments)
-    misfit = tool.find_fault(arguments)
-    if misfit is not None:
-        return Call(call, told, None, arguments, f'the arguments do not fit the schema of "{name}": {misfit}')
-    return Call(call, told, tool, arguments)
+        arguments = read_arguments(call.arguments)
+        if tool is None:
+            raise _unknown(name, offer)
+        arguments = tool.accept(offer.restore(call.name, arguments))
+    except ToolError as error:
+        error = error if tool is not None else _unknown(name, offer)
+        return Call(call, ToolCalled(call.id, name, arguments), fault=error)
+    return Call(call, ToolCalled(call.id, name, arguments), tool)
 
 
-def _unknown(name: str, offer: Offer) -> str:
+def _unknown(name: str, offer: Offer) -> ToolError:
     offered = ", ".join(tool.name for tool in offer.tools) or "none"
-    return f'there is no tool "{name}"; the tools are: {offered}'
+    return ToolError(f'there is no tool "{name}"; the tools are: {offered}', code="ERR_TOOL_UNKNOWN")
 
 
 async def run_calls(calls: Sequence[Call], rules: ToolRules) -> list[ToolAnswered]:
@@ -85,11 +81,12 @@ async def _run(call: Call, rules: ToolRules) -> ToolAnswered:
 async def _call(call: Call, rules: ToolRules) -> ToolResult:
     tool = call.tool
     if tool is None:
-        raise ToolError(call.fault, code="ERR_AGENT_TOOL_ERROR")
+        raise call.fault or ToolError("the call has no tool")
+    arguments = call.told.arguments
     if rules.timeout is None:
-        return await tool.call(call.arguments)
+        return await tool.call(arguments)
     with anyio.move_on_after(rules.timeout):
-        return await tool.call(call.arguments)
+        return await tool.call(arguments)
     message = f'the tool "{tool.name}" did not answer within {rules.timeout:g} s'
     raise ToolError(message, code="ERR_TOOL_TIMEOUT", resource=tool.source.label)
 

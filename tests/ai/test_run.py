@@ -323,16 +323,19 @@ async def test_tool_error_can_end_the_run_and_the_other_calls(script, toolbox, a
 
 
 @pytest.mark.parametrize(
-    ("wanted", "words"),
+    ("wanted", "code", "words"),
     [
-        ({"name": "gone", "allowUnknown": True}, 'there is no tool "gone"; the tools are: read'),
-        ({"name": "read", "rawArguments": '{"text": '}, "the arguments are no valid JSON"),
-        ({"name": "read", "rawArguments": "[1]"}, "the arguments are no JSON object"),
-        ({"name": "read", "arguments": {}}, 'the arguments do not fit the schema of "read"'),
-        ({"name": "read", "arguments": {"text": 5}}, 'the arguments do not fit the schema of "read": text'),
+        ({"name": "gone", "allowUnknown": True}, "ERR_TOOL_UNKNOWN", 'there is no tool "gone"; the tools are: read'),
+        ({"name": "read", "rawArguments": '{"text": '}, "ERR_TOOL_ARGUMENTS", "the arguments are no valid JSON: "),
+        ({"name": "read", "rawArguments": "[1]"}, "ERR_TOOL_ARGUMENTS", "the arguments are no JSON object"),
+        (
+            {"name": "read", "arguments": {"text": 5}},
+            "ERR_TOOL_ARGUMENTS",
+            'the arguments do not fit the schema of "read": text: must be string, and is 5',
+        ),
     ],
 )
-async def test_call_that_cannot_be_made_reaches_no_provider(script, toolbox, agent, wanted, words):
+async def test_call_that_cannot_be_made_reaches_no_provider(script, toolbox, agent, wanted, code, words):
     schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
     files = toolbox("Files", read=lambda text: text).describe("read", schema)
     turns = [{"toolCalls": [wanted]}, {"text": "done"}]
@@ -342,9 +345,9 @@ async def test_call_that_cannot_be_made_reaches_no_provider(script, toolbox, age
         await agent(await script(turns=turns), files, tools=ToolRules("throw")).invoke({"prompt": "go"})
 
     (result,) = answer["steps"][0]["toolResults"]
-    assert (result["isError"], result["code"]) == (True, "ERR_AGENT_TOOL_ERROR")
+    assert (result["isError"], result["code"]) == (True, code)
     assert result["content"].startswith(words)
-    assert raised.value.code == "ERR_AGENT_TOOL_ERROR"
+    assert raised.value.code == code
     assert files.calls == []
 
 
