@@ -1,15 +1,77 @@
-"""Anthropic: the Messages API (`anthropic`)."""
+"""Anthropic: the Messages API (`anthropic`).
 
+It takes any sound schema of JSON Schema 2020-12 but for combinators at the root, and top-level keys of letters, digits,
+`_`, `.` and `-` alone, 64 at most; both observed as the API's own answers. Keys outside of that are renamed.
+"""
+
+import re
+from collections.abc import Mapping
 from typing import Any
 
-from runtime.ai.formats import schema
+from runtime.ai.formats import names, schema
 from runtime.ai.formats.format import Adapted, Format, Schema
-from runtime.ai.formats.report import Note
+from runtime.ai.formats.keywords import MANY, MAPS, SAME_VALUE, words
+from runtime.ai.formats.report import Rename, Report
+from runtime.ai.formats.root import state_rules
+
+_KEY_LIMIT = 64
+_LEGAL_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_ILLEGAL_RUN = re.compile(r"[^A-Za-z0-9_.-]+")
+_BY_KEY = words("propertyNames patternProperties unevaluatedProperties")
 
 
-def adapt(parameters: Any, note: Note) -> Adapted:
-    """The schema with what the Messages API takes."""
-    return Adapted(schema.to_object(parameters, note))
+def adapt(published: Any, report: Report) -> Adapted:
+    """The schema with what the Messages API takes, and the top-level keys that were renamed."""
+    flat, remarks = schema.to_object(published, report)
+    if all(map(_LEGAL_KEY.fullmatch, flat["properties"])):
+        return Adapted(flat, remarks)
+    offered = _offer_keys(list(flat["properties"]))
+    for key, other in offered.items():
+        report(
+            "/properties/" + key.replace("~", "~0").replace("/", "~1"), "rewritten", f'the model sees it as "{other}"'
+        )
+    if "patternProperties" in flat:
+        flat = {word: value for word, value in flat.items() if word != "additionalProperties"}
+    flat = state_rules(flat, _BY_KEY, remarks, report)
+    renames = [Rename("", key, other) for key, other in offered.items()]
+    return Adapted(_rename(flat, offered), remarks, renames)
+
+
+def _offer_keys(keys: list[str]) -> dict[str, str]:
+    taken = {key for key in keys if _LEGAL_KEY.fullmatch(key)}
+    offered = {}
+    for key in sorted(set(keys) - taken):
+        candidate = _ILLEGAL_RUN.sub("_", key) or "_"
+        if len(candidate) > _KEY_LIMIT or candidate in taken:
+            candidate = names.mark(candidate, key, taken, _KEY_LIMIT)
+        taken.add(candidate)
+        offered[key] = candidate
+    return {key: offered[key] for key in keys if key in offered}
+
+
+def _rename(part: Any, offered: Mapping[str, str]) -> Any:
+    """The schema of the arguments, or of a rule for all of them, with its keys under the names offered."""
+    if not isinstance(part, dict):
+        return part
+    fresh = dict(part)
+    for word, value in part.items():
+        if word == "properties":
+            fresh[word] = {offered.get(key, key): schema for key, schema in value.items()}
+        elif word == "required":
+            fresh[word] = [offered.get(key, key) for key in value]
+        elif word == "dependentRequired":
+            fresh[word] = {
+                offered.get(key, key): [offered.get(need, need) for need in needs] for key, needs in value.items()
+            }
+        elif word in SAME_VALUE:
+            fresh[word] = _rename_inside(word, value, offered)
+    return fresh
+
+
+def _rename_inside(word: str, value: Any, offered: Mapping[str, str]) -> Any:
+    if word in MAPS:
+        return {offered.get(key, key): _rename(schema, offered) for key, schema in value.items()}
+    return [_rename(schema, offered) for schema in value] if word in MANY else _rename(value, offered)
 
 
 def declare(name: str, description: str, parameters: Schema) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A list of tools in, the provider's list out, with the table and the report that go with it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +9,7 @@ import msgspec
 from runtime.ai.contracts import Tool
 from runtime.ai.formats import anthropic, gemini, names, openai
 from runtime.ai.formats.format import Format
-from runtime.ai.formats.report import Entry, Rename, SetAside
+from runtime.ai.formats.report import Entry, Rename, Report, SetAside
 from runtime.errors import AgentError, ToolError, UsageError
 
 FORMATS: Mapping[str, Format] = {
@@ -99,10 +99,9 @@ def _drop_doubles(tools: Sequence[Tool]) -> tuple[list[Tool], list[SetAside]]:
 
 
 def _convert_one(format: Format, tool: Tool, name: str) -> ConvertedTool:
-    entries: list[Entry] = []
-    note: Callable[..., None] = lambda *entry: entries.append(Entry(*entry))  # noqa: E731
-    adapted = format.adapt(tool.parameters, note)
+    report = Report()
+    adapted = format.adapt(tool.parameters, report)
     description = "\n\n".join([*filter(None, [tool.description]), *adapted.remarks])
     return ConvertedTool(
-        name, tool, format.declare(name, description, adapted.schema), tuple(entries), tuple(adapted.renames)
+        name, tool, format.declare(name, description, adapted.schema), tuple(report.entries), tuple(adapted.renames)
     )

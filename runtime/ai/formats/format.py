@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from runtime.ai.formats.report import Note, Rename
+from runtime.ai.formats.report import Rename, Report
 
 Schema = dict[str, Any]
 """A JSON Schema that is an object. Nobody changes one in place: it may be shared with the tool and between formats."""
@@ -27,7 +27,7 @@ class Format(Struct, frozen=True):
     """
 
     name: str
-    adapt: Callable[[Any, Note], Adapted]
+    adapt: Callable[[Any, Report], Adapted]
     declare: Callable[[str, str, Schema], dict[str, Any]]
     collect: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list
     max_tools: int | None = None

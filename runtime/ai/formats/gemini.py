@@ -1,17 +1,29 @@
-"""Gemini: `parametersJsonSchema` (`gemini`) and the older `parameters` (`gemini-parameters`)."""
+"""Gemini: `parametersJsonSchema` (`gemini`) and the API's older Schema message, `parameters` (`gemini-parameters`).
+
+What each takes is documented for the API's JSON Schema fields and its Schema message; the rest is observed as the API's
+own answers. `gemini` is what to send: the other can say far less.
+"""
 
 from typing import Any
 
 from runtime.ai.formats import schema
 from runtime.ai.formats.format import Adapted, Format, Schema
-from runtime.ai.formats.report import Note
+from runtime.ai.formats.gemini_schema import rewrite
+from runtime.ai.formats.keywords import words
+from runtime.ai.formats.report import Report
+from runtime.ai.formats.root import state_rules
 
 MAX_TOOLS = 512
+_RULES_OF_THE_WHOLE = words(
+    "not if then else dependentRequired dependentSchemas propertyNames minProperties maxProperties"
+)
 
 
-def adapt(parameters: Any, note: Note) -> Adapted:
+def adapt(published: Any, report: Report) -> Adapted:
     """The schema with what `parametersJsonSchema` takes."""
-    return Adapted(schema.to_object(parameters, note))
+    flat, remarks = schema.to_object(published, report)
+    flat = state_rules(flat, _RULES_OF_THE_WHOLE, remarks, report)
+    return Adapted(rewrite(flat, report), remarks)
 
 
 def declare_json_schema(name: str, description: str, parameters: Schema) -> dict[str, Any]:

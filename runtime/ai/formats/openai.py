@@ -1,17 +1,81 @@
-"""OpenAI: Chat Completions (`openai`) and Responses (`openai-responses`)."""
+"""OpenAI: Chat Completions (`openai`) and Responses (`openai-responses`).
+
+Neither is `strict` unless asked: it would change which calls a tool takes. What is refused otherwise was observed as
+the API's own answer: combinators, `not`, `enum` and `const` at the root, an array without `items`, a pattern that
+Python's `re` does not compile or that looks around.
+"""
 
 from typing import Any
 
-from runtime.ai.formats import schema
+from runtime.ai.formats import patterns, schema
 from runtime.ai.formats.format import Adapted, Format, Schema
-from runtime.ai.formats.report import Note
+from runtime.ai.formats.keywords import Place, pointer, rebuild, types_of, words
+from runtime.ai.formats.loosening import loosen
+from runtime.ai.formats.merging import either
+from runtime.ai.formats.phrases import describe, say
+from runtime.ai.formats.report import Report
+from runtime.ai.formats.root import state_rules
 
 MAX_TOOLS = 128
+_RULES_OF_THE_WHOLE = words("not if then else dependentRequired dependentSchemas")
 
 
-def adapt(parameters: Any, note: Note) -> Adapted:
+def adapt(published: Any, report: Report) -> Adapted:
     """The schema with what OpenAI takes without `strict`."""
-    return Adapted(schema.to_object(parameters, note))
+    flat, remarks = schema.to_object(published, report)
+    weakened = report.weakened
+
+    def change(part: Any, place: Place) -> Any:
+        return _change_one(rebuild(part, place, change), place, report) if isinstance(part, dict) else part
+
+    flat = change(flat, None)
+    if report.weakened > weakened:
+        flat = loosen(flat, report)
+    return Adapted(state_rules(flat, _RULES_OF_THE_WHOLE, remarks, report), remarks)
+
+
+def _change_one(part: Schema, place: Place, report: Report) -> Schema:
+    if "pattern" in part:
+        part = _fix_pattern(part, place, report)
+    if "patternProperties" in part:
+        part = _fix_pattern_properties(part, place, report)
+    if "items" not in part and "array" in types_of(part):
+        part = {**part, "items": {}}
+    return part
+
+
+def _fix_pattern(part: Schema, place: Place, report: Report) -> Schema:
+    pattern = part["pattern"]
+    spelling = _legal(pattern)
+    if spelling == pattern:
+        return part
+    if spelling is not None:
+        report(pointer((place, "pattern")), "rewritten", "the regular expression is spelled for Python")
+        return {**part, "pattern": spelling}
+    report(pointer((place, "pattern")), "weakened", "OpenAI does not take the regular expression; only stated in words")
+    fresh = {word: value for word, value in part.items() if word != "pattern"}
+    return describe(fresh, say("pattern", pattern))
+
+
+def _fix_pattern_properties(part: Schema, place: Place, report: Report) -> Schema:
+    published: dict[str, Any] = part["patternProperties"]
+    legal = {_legal(pattern): value for pattern, value in published.items()}
+    lost = {pattern: value for pattern, value in published.items() if _legal(pattern) is None}
+    if not lost and list(legal) == list(published):
+        return part
+    legal.pop(None, None)
+    fresh = {**part, "patternProperties": legal}
+    rest = part.get("additionalProperties", True)
+    if lost and rest is not True and rest != {}:
+        fresh["additionalProperties"] = either([*lost.values(), rest])
+    for pattern in lost:
+        message = "OpenAI does not take the regular expression; only stated in words"
+        report(pointer(((place, "patternProperties"), pattern)), "weakened", message)
+    return describe(fresh, say("patternProperties", lost))
+
+
+def _legal(pattern: str) -> str | None:
+    return None if patterns.looks_around(pattern) else patterns.to_python(pattern)
 
 
 def declare_chat(name: str, description: str, parameters: Schema) -> dict[str, Any]:

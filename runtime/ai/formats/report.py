@@ -1,7 +1,6 @@
 """What a conversion did to a tool, as data."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -41,5 +40,13 @@ class SetAside(Struct, frozen=True):
     reason: str
 
 
-Note = Callable[[str, Effect, str], Any]
-"""How a step says what it did: pointer, effect, message."""
+class Report:
+    """Collects what the steps of one tool's conversion did, in order; call it with pointer, effect and message."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.weakened = 0
+
+    def __call__(self, pointer: str, effect: Effect, message: str) -> None:
+        self.entries.append(Entry(pointer, effect, message))
+        self.weakened += effect == "weakened"

@@ -1,25 +1,20 @@
 """What all formats share: the arguments as one well-formed object schema."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from runtime.ai.formats.format import Schema
-from runtime.ai.formats.report import Note
+from runtime.ai.formats.loosening import loosen
+from runtime.ai.formats.repair import repair
+from runtime.ai.formats.report import Report
+from runtime.ai.formats.root import flatten
 
 
-def to_object(schema: Any, note: Note) -> Schema:
-    """The schema as an object schema that names its properties and its required ones.
+def well_formed(published: Any, report: Report) -> Schema:
+    """The published schema in sound JSON Schema 2020-12, in which nothing refuses what the published one meant."""
+    schema = repair(published, report)
+    return loosen(schema, report) if report.weakened else schema
 
-    The rules of the mission's `processJsonSchema`: nothing, or no object, is the empty object schema; an object schema
-    keeps what it says; anything else is taken for an object, since arguments are one.
-    """
-    if not isinstance(schema, Mapping):
-        return {"type": "object", "properties": {}, "required": []}
-    if schema.get("type") not in ("object", None):
-        note("/type", "rewritten", "arguments are an object")
-    return {
-        **schema,
-        "type": "object",
-        "properties": schema.get("properties") or {},
-        "required": schema.get("required") or [],
-    }
+
+def to_object(published: Any, report: Report) -> tuple[Schema, list[str]]:
+    """The well-formed schema as an object with properties and required ones, and what has to be said in words."""
+    return flatten(well_formed(published, report), report)

@@ -1,0 +1,238 @@
+"""An object schema in the keywords that Gemini's JSON Schema fields read; what it does not read is said in words."""
+
+import math
+from typing import Any
+
+from runtime.ai.formats import loops
+from runtime.ai.formats.combining import NOTES, Combining
+from runtime.ai.formats.equality import identity
+from runtime.ai.formats.format import Schema
+from runtime.ai.formats.gemini_values import restrict
+from runtime.ai.formats.keywords import Place, pointer, types_of, words
+from runtime.ai.formats.merging import either
+from runtime.ai.formats.phrases import describe, list_values, say, say_condition, write_json
+from runtime.ai.formats.report import Report
+
+_LEAF = words("type format description title default minimum maximum minItems maxItems")
+_KEPT = _LEAF | words("required propertyOrdering")
+_RESTATED = words("const enum oneOf exclusiveMinimum exclusiveMaximum patternProperties unevaluatedItems")
+_REFERENCE = NOTES | {"$ref"}
+_PREFIX = "#/$defs/"
+_DEEPEST = 100
+
+
+def rewrite(flat: Schema, report: Report) -> Schema:
+    """The object schema as `parametersJsonSchema` takes it."""
+    definitions: dict[str, Any] = flat.get("$defs", {})
+    rewriting = _Rewriting(definitions, report)
+    fresh: Schema = rewriting.change({word: value for word, value in flat.items() if word != "$defs"}, None)
+    if not definitions:
+        return fresh
+    changed = {name: rewriting.define(name) for name in definitions}
+    return loops.end_required({**fresh, "$defs": changed}, report)
+
+
+class _Rewriting:
+    def __init__(self, definitions: dict[str, Any], report: Report) -> None:
+        self._definitions = definitions
+        self._report = report
+        self._combining = Combining(definitions, report)
+        self._depth = 0
+
+    def define(self, name: str) -> Schema:
+        """The definition, without a title: Gemini has called those as if they were functions."""
+        fresh = self.change(self._definitions[name], ((None, "$defs"), name))
+        if fresh is False:
+            self._report(pointer(((None, "$defs"), name)), "weakened", "nothing fits it; any value is taken")
+            return {}
+        if "title" not in fresh:
+            return dict(fresh)
+        rest = {word: value for word, value in fresh.items() if word != "title"}
+        return rest if "description" in rest else {"description": fresh["title"], **rest}
+
+    def change(self, part: Any, place: Place) -> Any:
+        """The schema as Gemini reads it; the same object where nothing changes, False where nothing fits."""
+        if not isinstance(part, dict):
+            return {} if part else False
+        if part.keys() <= _LEAF and "array" not in part.get("type", ()):  # text or list: either way
+            return part
+        if self._depth > _DEEPEST:
+            self._report(pointer(place), "weakened", "nested too deep; any value is taken")
+            return {}
+        said: list[str] = []
+        outside = self._combining.unfolded
+        if "allOf" in part or ("$ref" in part and not part.keys() <= _REFERENCE):
+            part = self._combining.combine(part, place, said)
+            if not isinstance(part, dict):
+                return part
+        if "$ref" in part:
+            return _refer(part, said)
+        self._depth += 1
+        fresh = self._keywords(part, place, said)
+        self._depth -= 1
+        self._combining.unfolded = outside
+        return describe(fresh, *said) if said else fresh
+
+    def _keywords(self, part: Schema, place: Place, said: list[str]) -> Schema:
+        fresh: Schema = {}
+        for word, value in part.items():
+            if word in _KEPT:
+                fresh[word] = value
+            elif word == "properties":
+                fresh[word] = self._properties(part, place)
+            elif word == "items":
+                fresh[word] = self.change(value, (place, word))
+            elif word == "additionalProperties":
+                fresh[word] = value if isinstance(value, bool) else self.change(value, (place, word))
+            elif word in ("anyOf", "prefixItems"):
+                fresh[word] = self._list(value, (place, word))
+            elif word not in _RESTATED:
+                self._drop(word, part, place, said)
+        if not _RESTATED.isdisjoint(part):
+            self._restate(part, fresh, place, said)
+        _complete(part, fresh)
+        return fresh
+
+    def _properties(self, part: Schema, place: Place) -> dict[str, Any]:
+        inner = (place, "properties")
+        fresh = {key: self.change(schema, (inner, key)) for key, schema in part["properties"].items()}
+        forbidden = [key for key, schema in fresh.items() if schema is False]
+        for key in forbidden:
+            del fresh[key]
+            if part.get("additionalProperties") is not False:
+                self._report(pointer((inner, key)), "weakened", "must not be sent, so it is not shown")
+        return fresh
+
+    def _list(self, schemas: list[Any], place: Place) -> list[Any]:
+        return [self.change(schema, (place, str(index))) for index, schema in enumerate(schemas)]
+
+    def _drop(self, word: str, part: Schema, place: Place, said: list[str]) -> None:
+        if word in NOTES or word in ("then", "else"):
+            if word == "deprecated":
+                said.append(say(word, part[word]))
+            return
+        sentence = say_condition(part) if word == "if" else say(word, part[word])
+        if sentence:
+            said.append(sentence)
+            self._report(pointer((place, word)), "weakened", f'Gemini does not read "{word}"; only stated in words')
+        elif word not in ("if", "minContains", "maxContains"):
+            self._report(pointer((place, word)), "dropped", f'Gemini does not read "{word}"')
+
+    def _restate(self, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
+        if "oneOf" in part:
+            self._one_of(part, fresh, place, said)
+        for word in ("enum", "const"):
+            if word in part:
+                self._constants(word, part, fresh, place, said)
+        for word, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+            if word in part:
+                self._bound(word, limit, part, fresh, place, said)
+        if "patternProperties" in part:
+            self._patterns(part, fresh, place, said)
+        if part.get("unevaluatedItems") is False and "items" not in part and "prefixItems" in part:
+            fresh["items"] = False
+        elif "unevaluatedItems" in part:
+            self._drop("unevaluatedItems", part, place, said)
+
+    def _one_of(self, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
+        where = pointer((place, "oneOf"))
+        if "anyOf" in part:
+            self._report(where, "weakened", '"oneOf" beside "anyOf" is only stated in words')
+            said.append(f"Must also fit one of {write_json(part['oneOf'])}.")
+            return
+        fresh["anyOf"] = self._list(part["oneOf"], (place, "oneOf"))
+        if not _are_apart(part["oneOf"], self._definitions):
+            self._report(where, "weakened", '"oneOf" is read as "anyOf"')
+
+    def _constants(self, word: str, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
+        values = part["enum"] if word == "enum" else [part["const"]]
+        schemas, is_exact = restrict(values, types_of(fresh))
+        if len(schemas) == 1:
+            fresh.update({"items": fresh["items"]} if "items" in fresh else {}, **schemas[0])
+        elif schemas and "anyOf" not in fresh:
+            fresh.pop("type", None)
+            fresh["anyOf"] = schemas
+        else:
+            is_exact = False
+        if not is_exact:
+            said.append(list_values(values))
+            self._report(pointer((place, word)), "weakened", "Gemini has no such enumeration; only stated in words")
+
+    def _bound(self, word: str, limit: str, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
+        value = part[word]
+        is_lower = limit == "minimum"
+        if set(types_of(part)) <= {"integer", "null"} and types_of(part):
+            value = math.floor(value) + 1 if is_lower else math.ceil(value) - 1
+        else:
+            said.append(say(word, value))
+            self._report(pointer((place, word)), "weakened", "Gemini has no bound that is itself excluded")
+        if limit in fresh:
+            value = max(value, fresh[limit]) if is_lower else min(value, fresh[limit])
+        fresh[limit] = value
+
+    def _patterns(self, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
+        rest = fresh.get("additionalProperties", True)
+        inner = (place, "patternProperties")
+        if rest is not True and rest != {}:
+            named = [self.change(schema, (inner, key)) for key, schema in part["patternProperties"].items()]
+            fresh["additionalProperties"] = either([*named, rest])
+        self._drop("patternProperties", part, place, said)
+
+
+def _refer(part: Schema, said: list[str]) -> Schema:
+    if part.keys() == {"$ref"} and not said:
+        return part
+    fresh: Schema = {"$ref": part["$ref"]}
+    note = part.get("description") or part.get("title")
+    if note:
+        fresh["description"] = note
+    if "default" in part:
+        fresh["default"] = part["default"]
+    return describe(fresh, *said)
+
+
+def _are_apart(branches: list[Any], definitions: dict[str, Any]) -> bool:
+    """Whether no value can fit two of the branches: their types differ, or a constant that all of them require."""
+    known = [
+        definitions[branch["$ref"][len(_PREFIX) :]] if "$ref" in branch else branch for branch in branches if branch
+    ]
+    if len(known) < len(branches) or not all(isinstance(branch, dict) for branch in known):
+        return False
+    types = [types_of(branch) for branch in known]
+    names = {name for named in types for name in named} - {"number"}
+    if all(len(named) == 1 for named in types) and len(names) == len(types):
+        return True
+    constants = [
+        {
+            key: identity(schema["const"])
+            for key, schema in branch.get("properties", {}).items()
+            if isinstance(schema, dict) and "const" in schema and key in branch.get("required", ())
+        }
+        for branch in known
+    ]
+    shared = set.intersection(*map(set, constants)) if constants else set()
+    return any(len({constant[key] for constant in constants}) == len(constants) for key in shared)
+
+
+def _complete(part: Schema, fresh: Schema) -> None:
+    """What Gemini wants to be there: `items` of an array, and a property for each required name."""
+    if fresh.get("items") is False:
+        most = len(fresh.get("prefixItems", ()))
+        fresh.update(items={}, maxItems=min(most, fresh.get("maxItems", most)))
+    if "items" not in fresh and "array" in types_of(fresh):
+        fresh["items"] = {}
+    if "prefixItems" in fresh:
+        fresh["prefixItems"] = [{} if schema is False else schema for schema in fresh["prefixItems"]]
+    if "anyOf" in fresh:
+        fresh["anyOf"] = [schema for schema in fresh["anyOf"] if schema is not False]
+        if not fresh["anyOf"]:
+            del fresh["anyOf"]
+    if "required" in fresh:
+        hidden = part.get("properties", {}).keys() - fresh.get("properties", {}).keys()
+        if hidden:
+            fresh["required"] = [key for key in fresh["required"] if key not in hidden]
+        rest = fresh.get("additionalProperties")
+        undefined = [key for key in fresh["required"] if key not in fresh.get("properties", {})]
+        if undefined:
+            any_value = rest if isinstance(rest, dict) else {}
+            fresh["properties"] = {**fresh.get("properties", {}), **dict.fromkeys(undefined, any_value)}

@@ -1,0 +1,98 @@
+"""Rules of a schema in words, for where a provider's format has no place for them."""
+
+from typing import Any
+
+import msgspec
+
+from runtime.ai.formats.format import Schema
+
+_LONGEST = 400
+
+
+def write_json(value: Any) -> str:
+    """A JSON value in one line, cut where it would be too long to read."""
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def describe(schema: Schema, *sentences: str) -> Schema:
+    """The schema with sentences at the end of its description."""
+    said = schema.get("description", "")
+    fresh = [sentence for sentence in sentences if sentence and sentence not in said]
+    return {**schema, "description": " ".join([*filter(None, [said]), *fresh])} if fresh else schema
+
+
+def list_values(values: list[Any]) -> str:
+    """`One of "a", 2.` or, for a single value, `Must be "a".`"""
+    if len(values) == 1:
+        return f"Must be {write_json(values[0])}."
+    return f"One of {write_json(values)[1:-1]}." if values else ""
+
+
+def say(word: str, value: Any) -> str:
+    """A sentence for a keyword and its value; empty where it says nothing to a model."""
+    if word in _TEMPLATES:
+        return _TEMPLATES[word].format(value)
+    if word in _SWITCHES:
+        on, off = _SWITCHES[word]
+        return on if value is True else off if value is False else ""
+    if word == "enum":
+        return list_values(value)
+    if word == "const":
+        return list_values([value])
+    if word == "propertyNames" and isinstance(value, dict) and "pattern" in value:
+        return f"Keys match the regular expression {value['pattern'][:_LONGEST]}"
+    if word == "patternProperties":
+        return " ".join(
+            f"Keys that match {pattern[:_LONGEST]} hold {write_json(schema)}." for pattern, schema in value.items()
+        )
+    if word == "dependentRequired":
+        return " ".join(f"{key} needs {', '.join(needs)}." for key, needs in value.items() if needs)
+    if word == "dependentSchemas":
+        return " ".join(f"With {key}, it fits {write_json(schema)}." for key, schema in value.items())
+    if word in _FITS:
+        return f"{_FITS[word]} {write_json(value)}."
+    return ""
+
+
+def say_condition(schema: Schema) -> str:
+    """A sentence for `if`, `then` and `else` of a schema."""
+    if "if" not in schema or not ("then" in schema or "else" in schema):
+        return ""
+    branches = [
+        f"{lead} {write_json(schema[word])}"
+        for word, lead in (("then", "then it fits"), ("else", "else it fits"))
+        if word in schema
+    ]
+    return f"If it fits {write_json(schema['if'])}, {', '.join(branches)}."
+
+
+_TEMPLATES = {
+    "minLength": "At least {} characters.",
+    "maxLength": "At most {} characters.",
+    "pattern": "Matches the regular expression {:.400}",
+    "multipleOf": "A multiple of {}.",
+    "minimum": "At least {}.",
+    "maximum": "At most {}.",
+    "exclusiveMinimum": "Greater than {}.",
+    "exclusiveMaximum": "Less than {}.",
+    "minItems": "At least {} members.",
+    "maxItems": "At most {} members.",
+    "minProperties": "At least {} keys.",
+    "maxProperties": "At most {} keys.",
+    "contentEncoding": "Encoded as {}.",
+    "contentMediaType": "Holds {}.",
+    "format": "In the format {}.",
+}
+_SWITCHES = {
+    "uniqueItems": ("No member occurs twice.", ""),
+    "deprecated": ("Deprecated.", ""),
+    "unevaluatedProperties": ("", "No other keys."),
+    "unevaluatedItems": ("", "No other members."),
+}
+_FITS = {
+    "not": "Must not fit",
+    "contains": "Has a member that fits",
+    "propertyNames": "Keys fit",
+    "contentSchema": "Its content fits",
+}

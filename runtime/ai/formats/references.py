@@ -1,0 +1,196 @@
+"""References of a schema as it was published: what each one means, and the name of its target under `$defs`.
+
+Only what stands in the schema itself is ever a target; nothing is fetched. Resolved are JSON pointers (with `~0`, `~1`
+and percent escapes), `#`, anchors, `$id`s, the dynamic and recursive references of 2020-12 and 2019-09 (as plain ones),
+and a bare name of a definition, which is how sloppy generators write it.
+"""
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator
+from typing import Any
+
+from runtime.ai.formats.keywords import MANY, MAPS, ONE, Place, pointer, words
+
+_NESTING = ONE | MANY | {"additionalItems"}
+_MAPS = MAPS | {"definitions", "dependencies"}
+_REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
+_HOLDERS = words("properties $defs definitions patternProperties components schemas")
+_PERCENT = re.compile("%([0-9A-Fa-f]{2})")
+_ILLEGAL_RUN = re.compile("[^A-Za-z0-9_.-]+")
+_NAME_LIMIT = 64
+
+
+class References:
+    """All references of one published schema, found and named when this is made."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = root
+        self._places: dict[int, Place] = {}
+        self._resources: dict[str, dict[str, Any]] = {}
+        self._tails: dict[str, dict[str, Any]] = {}
+        self._anchors: dict[str, dict[str, Any]] = {}
+        self._base: dict[int, dict[str, Any]] = {}
+        self._names: dict[int, str] = {}
+        self._taken: Counter[str] = Counter()
+        self._targets: deque[tuple[str, dict[str, Any] | bool, Place]] = deque()
+        self._meaning: dict[int, str | None] = {}
+        self._find(root)
+
+    def name_of(self, schema: dict[str, Any]) -> str | None:
+        """The definition that a published schema has become, if something refers to it; the root is not one."""
+        return None if schema is self._root else self._names.get(id(schema))
+
+    def meaning(self, schema: dict[str, Any]) -> str | None:
+        """The definition that a schema with a reference refers to; None where the reference leads nowhere."""
+        return self._meaning.get(id(schema))
+
+    def targets(self) -> Iterator[tuple[str, dict[str, Any] | bool, Place]]:
+        """Name, published schema and place of each target, in the order of the references."""
+        return iter(self._targets)
+
+    def _find(self, root: dict[str, Any]) -> None:
+        referring = self._scan(root, None, root)
+        while referring:
+            found: list[dict[str, Any]] = []
+            for schema in referring:
+                target = self._resolve(schema)
+                if target is None:
+                    continue
+                node, place = target
+                if isinstance(node, dict) and id(node) not in self._places:
+                    found += self._scan(node, place, self._base[id(schema)])
+                self._meaning[id(schema)] = self._give_name(node, place)
+            referring = found
+
+    def _scan(self, start: dict[str, Any], place: Place, base: dict[str, Any]) -> list[dict[str, Any]]:
+        referring = []
+        waiting: list[tuple[Any, Place, dict[str, Any]]] = [(start, place, base)]
+        while waiting:
+            schema, place, base = waiting.pop()
+            if not isinstance(schema, dict) or id(schema) in self._places:
+                continue
+            self._places[id(schema)] = place
+            if any(word in schema for word in ("$id", "$anchor", "$dynamicAnchor")):
+                base = self._register(schema, base)
+            if any(isinstance(schema.get(word), str) for word in _REFERRING):
+                self._base[id(schema)] = base
+                referring.append(schema)
+            inner = [(value, step, base) for value, step in _published_children(schema, place)]
+            waiting += reversed(inner)
+        return referring
+
+    def _register(self, schema: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+        for word in ("$anchor", "$dynamicAnchor"):
+            if isinstance(schema.get(word), str):
+                self._anchors.setdefault(schema[word], schema)
+        identity = schema.get("$id")
+        if not isinstance(identity, str):
+            return base
+        if identity.startswith("#"):  # draft-06 and draft-07 spell an anchor so
+            self._anchors.setdefault(identity[1:], schema)
+            return base
+        identity = identity.removesuffix("#")
+        self._resources.setdefault(identity, schema)
+        self._tails.setdefault(_tail(identity), schema)
+        return schema
+
+    def _resolve(self, schema: dict[str, Any]) -> tuple[dict[str, Any] | bool, Place] | None:
+        reference = next(schema[word] for word in _REFERRING if isinstance(schema.get(word), str))
+        address, _, fragment = reference.partition("#")
+        base = self._base[id(schema)]
+        if address:
+            resource = self._resource(address)
+            if resource is None:
+                return self._resolve_loosely(reference)
+            base = resource
+        found: Any = None
+        place: Place = None
+        if not fragment:
+            found, place = base, self._places.get(id(base))
+        elif fragment.startswith("/"):
+            found, place = _follow(base, fragment)
+            if found is None and base is not self._root:
+                found, place = _follow(self._root, fragment)
+        else:
+            found = self._anchors.get(fragment)
+        if isinstance(found, dict):
+            return found, self._places.get(id(found), place)
+        return (found, place) if isinstance(found, bool) else None
+
+    def _resource(self, address: str) -> dict[str, Any] | None:
+        if address in self._resources or "://" in address:
+            return self._resources.get(address)
+        return self._tails.get(_tail(address))
+
+    def _resolve_loosely(self, reference: str) -> tuple[dict[str, Any] | bool, Place] | None:
+        steps = [reference] if reference.startswith("/") else [f"/$defs/{reference}", f"/definitions/{reference}"]
+        for step in [*steps, "/" + reference]:
+            found, place = _follow(self._root, step)
+            if isinstance(found, (dict, bool)):
+                return found, place
+        return None
+
+    def _give_name(self, schema: dict[str, Any] | bool, place: Place) -> str:
+        key = id(schema)
+        if key in self._names:
+            return self._names[key]
+        wanted = name = _suggest_name(place)
+        while name in self._taken:
+            self._taken[wanted] += 1
+            name = f"{wanted}_{self._taken[wanted]}"
+        self._taken[name] = 1
+        self._names[key] = name
+        self._targets.append((name, schema, place))
+        return name
+
+
+def _published_children(schema: dict[str, Any], place: Place) -> Iterator[tuple[Any, Place]]:
+    for word, value in schema.items():
+        if word in _MAPS and isinstance(value, dict):
+            for key, branch in value.items():
+                yield branch, ((place, word), key)
+        elif word in _NESTING:
+            if isinstance(value, list):
+                for index, branch in enumerate(value):
+                    yield branch, ((place, word), str(index))
+            else:
+                yield value, (place, word)
+
+
+def _follow(node: Any, fragment: str) -> tuple[Any, Place]:
+    place: Place = None
+    for raw in fragment[1:].split("/"):
+        step = _unescape(raw)
+        if isinstance(node, dict) and (step in node or raw in node):
+            step = step if step in node else raw
+            node = node[step]
+        elif isinstance(node, list) and step.isdecimal() and len(step) < 10 and int(step) < len(node):
+            node = node[int(step)]
+        else:
+            return None, None
+        place = (place, step)
+    return node, place
+
+
+def _tail(address: str) -> str:
+    return address.rsplit("/", 1)[-1]
+
+
+def _unescape(step: str) -> str:
+    if "%" in step:
+        octets = _PERCENT.sub(lambda match: chr(int(match[1], 16)), step)
+        try:
+            step = octets.encode("latin-1").decode()
+        except UnicodeError:
+            step = octets
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def _suggest_name(place: Place) -> str:
+    if place is None:
+        return "root"
+    steps = pointer(place)[1:].replace("~1", "_").replace("~0", "_").split("/")
+    words = [step for step in steps if step not in _HOLDERS] or steps
+    name = _ILLEGAL_RUN.sub("_", "_".join(words))
+    return name[-_NAME_LIMIT:]
