@@ -9,7 +9,7 @@ from runtime.kind import Context
 from runtime.mcp.contracts import Client
 from runtime.mcp.message import encode
 from runtime.mcp.output_check import find_misfit
-from runtime.mcp.quoting import CONTROLS, quote_line, remove_hidden
+from runtime.mcp.quoting import CONTROLS, mask_value, quote_line, remove_hidden
 
 DESCRIPTION_LIMIT = 16 * 1024  # characters of one tool's description
 SCHEMA_LIMIT = 256 * 1024  # bytes of one tool's input schema
@@ -68,6 +68,7 @@ class McpTools:
         if type(schema) is not dict:
             self._context.warn(f'the tool "{shown}" has no schema of its input; it is offered as taking any object')
             schema = {"type": "object", "properties": {}}
+        schema = self._mask_all(schema)
         packed = encode(schema)
         if len(packed) > SCHEMA_LIMIT:
             self._context.warn(f'the tool "{shown}" is left out: its schema has more than {SCHEMA_LIMIT} bytes')
@@ -90,7 +91,7 @@ class McpTools:
             self._context.warn(f'the description of the tool "{shown}" held hidden characters, which were removed')
         if len(description) > DESCRIPTION_LIMIT:
             self._context.warn(f'the description of the tool "{shown}" is cut to {DESCRIPTION_LIMIT} characters')
-        return text
+        return self._context.mask(text)
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """The result by the rules of design.md section 6; raises `McpError`, ERR_MCP_TOOL_ERROR for `isError`."""
@@ -106,9 +107,15 @@ class McpTools:
         if structured is None:
             return self._translate_blocks(name, blocks, result)
         if misfit := find_misfit(raw.get("outputSchema"), structured):
-            shown = encode({"": structured}).decode()[4:-1][:SHOWN_RESULT]
+            shown = self._context.mask(encode({"": structured}).decode()[4:-1])[:SHOWN_RESULT]
             raise self._fault(name, f"it does not fit the tool's own output schema, {misfit}; it was {shown}")
+        structured, blocks = self._mask_all(structured), self._mask_all(blocks)
         return self._add_blocks(name, structured, blocks) if self.results == "both" else ToolResult(structured, blocks)
+
+    def _mask_all(self, value: Any) -> Any:
+        """The value without secrets of ours that the server sent back; the value itself where it holds none."""
+        packed = encode({"": value}).decode()
+        return value if self._context.mask(packed) == packed else mask_value(value, self._context.mask)
 
     def _translate_blocks(self, name: str, blocks: Sequence[Any], result: Mapping[str, Any]) -> ToolResult:
         """Parts when every block is text or image; else the whole result as it came."""
@@ -116,13 +123,13 @@ class McpTools:
         if None in kinds:
             raise self._fault(name, "one of its blocks has no type")
         if any(kind not in ("text", "image") for kind in kinds):
-            return ToolResult(dict(result))
+            return ToolResult(self._mask_all(dict(result)))
         return ToolResult([self._make_part(name, block) for block in blocks])
 
     def _make_part(self, name: str, block: Mapping[str, Any]) -> Part:
         if block["type"] == "text":
             if type(text := block.get("text")) is str:
-                return Text(text)
+                return Text(self._context.mask(text))
             raise self._fault(name, "one of its text blocks has no text")
         data, media_type = block.get("data"), block.get("mimeType")
         if type(data) is str and type(media_type) is str:
@@ -144,7 +151,7 @@ class McpTools:
         if not words and structured is not None:
             words = encode({"": structured}).decode()[4:-1]
         return McpError(
-            words or f'the tool "{quote_line(name, 80)}" failed and did not say why',
+            self._context.mask(words) or f'the tool "{quote_line(name, 80)}" failed and did not say why',
             code="ERR_MCP_TOOL_ERROR",
             resource=self.client.name,
             details={"tool": name},

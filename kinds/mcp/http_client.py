@@ -55,9 +55,10 @@ class HttpClient(Kind):
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:
-        from runtime.mcp.client import open_client, read_settings
+        from runtime.mcp.client import open_client
         from runtime.mcp.connection import Connection
         from runtime.mcp.http import HttpWire, open_endpoint
+        from runtime.mcp.settings import read_settings
 
         async def dial(connection: Connection) -> HttpWire:
             return open_endpoint(

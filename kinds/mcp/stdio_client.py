@@ -77,9 +77,10 @@ class StdioClient(Kind):
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:
-        from runtime.mcp.client import open_client, read_settings
+        from runtime.mcp.client import open_client
         from runtime.mcp.connection import Connection
         from runtime.mcp.environment import prepare_program
+        from runtime.mcp.settings import read_settings
         from runtime.mcp.stdio import StdioWire, start_server
 
         async def dial(connection: Connection) -> StdioWire:
@@ -92,8 +93,8 @@ class StdioClient(Kind):
                 folder=context.folder,
                 own=os.environ,
             )
-            return await start_server(program, connection, limit=self.max_result_bytes, mask=context.mask)
+            return await start_server(program, connection, limit=self.max_result_bytes)
 
-        settings = read_settings(self, grace_ms=self.shutdown_grace_ms)
+        settings = read_settings(self, grace=self.shutdown_grace_ms / 1000)
         async with open_client(settings, dial, context) as client:
             yield client

@@ -4,17 +4,18 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from anyio import CancelScope
 
 from runtime.errors import McpError
 from runtime.kind import Context
-from runtime.mcp.connection import METHOD_NOT_FOUND, Connection, Refusal, Wire, copy_error
+from runtime.mcp.changes import watch_changes
+from runtime.mcp.connection import METHOD_NOT_FOUND, Connection, Wire, copy_error
 from runtime.mcp.contracts import ServerInfo
-from runtime.mcp.quoting import quote_line
+from runtime.mcp.ear import Ear
 from runtime.mcp.session import MODERN_VERSIONS, Session
+from runtime.mcp.settings import Settings
 from runtime.mcp.tool_list import describe_changes, fetch_tools
 
 T = TypeVar("T")
@@ -27,55 +28,8 @@ STEADY = 60.0
 RESTART_PAUSE, LONGEST_RESTART_PAUSE = 0.5, 30.0
 LATE_PAUSES = (5.0, 10.0, 20.0, 40.0, 60.0)  # seconds between the tries of an optional server in the background
 FAILED_GRACE = 1.0  # seconds that a server whose start failed gets to leave by itself
-LOG_LINES = 50  # of a server's log and stderr, a second; the rest is dropped and counted
 
 Dial = Callable[[Connection], Awaitable[Wire]]
-Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a client kind's fields come to; times in seconds."""
-
-    client_info: Mapping[str, str]
-    protocol: str = "auto"
-    is_required: bool = True
-    restarts: bool = True
-    connect_timeout: float = 30.0
-    call_timeout: float = 120.0
-    call_timeout_max: float = 600.0
-    extends_on_progress: bool = False
-    grace: float = 3.0
-    is_http: bool = False
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
-    handlers: Mapping[str, Handler] = field(default_factory=dict)
-    """What answers a request of the server, by method; only what `capabilities` declares."""
-
-
-def read_settings(fields: Any, *, grace_ms: int = 3000, is_http: bool = False) -> Settings:
-    """The settings that a client kind's fields (those of `fields.py`) come to."""
-    about = fields.client_info
-    return Settings(
-        client_info={"name": about.name, "version": about.version} if about else introduce_runtime(),
-        protocol=fields.protocol,
-        is_required=fields.required,
-        restarts=fields.restart == "on-failure",
-        connect_timeout=fields.connect_timeout_ms / 1000,
-        call_timeout=fields.call_timeout_ms / 1000,
-        call_timeout_max=fields.call_timeout_max_ms / 1000,
-        extends_on_progress=fields.extend_on_progress,
-        grace=grace_ms / 1000,
-        is_http=is_http,
-    )
-
-
-def introduce_runtime() -> dict[str, str]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return {"name": "runtime", "version": version("manifest-runtime")}
-    except PackageNotFoundError:
-        return {"name": "runtime", "version": "0"}
 
 
 class McpClient:
@@ -87,9 +41,10 @@ class McpClient:
         self._settings = settings
         self._dial = dial
         self._context = context
+        self._ear = Ear(context, settings.handlers, self._outdate_tools)
         self._protocol = settings.protocol
         self._session: Session | None = None
-        self._failure: McpError | None = None  # why there is no session
+        self._failure = self._error("the client is closed")  # why there is no session
         self._opening = asyncio.Lock()
         self._opened_at = 0.0
         self._restarts = 0
@@ -97,13 +52,17 @@ class McpClient:
         self._listed = -1  # the generation of the list that we hold
         self._listing = asyncio.Lock()
         self._late: asyncio.Task[None] | None = None
-        self._budget = LogBudget()
-        self._noise = 0
+        self._watch: asyncio.Task[None] | None = None
         self._is_closed = False
 
     @property
     def server(self) -> ServerInfo | None:
         return self._session.info if self._session else None
+
+    @property
+    def summary(self) -> str:
+        """What came up, in a few words."""
+        return f"{len(self._tools)} tools, MCP {self._session.version}" if self._session else "not there"
 
     # -- the contract ----------------------------------------------------------------------
 
@@ -148,23 +107,24 @@ class McpClient:
         deadline: float,
         tool: Mapping[str, Any] | None,
     ) -> Mapping[str, Any]:
+        ask = self._ear.requested
         if not self._settings.extends_on_progress:
-            return await session.request(method, params, deadline, ask=self._answer, tool=tool)
+            return await session.request(method, params, deadline, ask=ask, tool=tool)
         now = session.connection.now()
         return await session.request(
             method,
             params,
             deadline,
-            ask=self._answer,
+            ask=ask,
             tool=tool,
             patience=deadline - now,
             last=now + self._settings.call_timeout_max,
-            on_progress=self._log_progress,
+            on_progress=self._ear.progressed,
         )
 
     async def _prepare_repeat(self, session: Session, error: McpError, deadline: float) -> None:
         """Make ready for a second try of a request that was refused before it ran; raises `error` otherwise."""
-        if error.code == "ERR_MCP_SESSION_INVALID":
+        if error.code == "ERR_MCP_SESSION_INVALID" and not self._settings.is_adopted:
             await self._renew(session, error.details["session"], deadline)
             return
         status, pause = error.details.get("status"), error.details.get("retryAfterMs")
@@ -184,7 +144,7 @@ class McpClient:
             wire.session_id = None
             await session.negotiate("legacy", deadline)
             await wire.flush(deadline - session.connection.now())
-            self.tools_generation += 1
+            self._outdate_tools()
 
     # -- the connection --------------------------------------------------------------------
 
@@ -194,6 +154,7 @@ class McpClient:
             async with self._opening:
                 await self._open_session()
         except McpError as error:
+            error.resource = error.resource or self.name
             if self._settings.is_required:
                 raise
             self._failure = error
@@ -202,7 +163,7 @@ class McpClient:
 
     async def _try_later(self) -> None:
         tries = 0
-        while True:
+        while self._session is None:
             await asyncio.sleep(LATE_PAUSES[min(tries, len(LATE_PAUSES) - 1)])
             tries += 1
             try:
@@ -212,8 +173,7 @@ class McpClient:
                 self._failure = error
                 self._context.log(f"still not there: {describe(error)}")
             else:
-                self._context.log("the server is there now")
-                return
+                self._context.log(f"the server is there now: {self.summary}")
 
     async def _get_session(self) -> Session:
         """The session that lives, after opening a new one where the last one was lost and `restart` allows it."""
@@ -223,7 +183,7 @@ class McpClient:
         async with self._opening:
             session = self._session
             if session is None:
-                raise copy_error(self._failure or McpError("the client is closed", code="ERR_MCP_TRANSPORT"))
+                raise copy_error(self._failure)
             failure = session.connection.failure
             if failure is None:
                 return session
@@ -232,13 +192,7 @@ class McpClient:
             await self._pause_restart(failure)
             await self._close_session(FAILED_GRACE)
             self._context.log("the connection was lost; opening a new one")
-            try:
-                session = await self._open_session()
-            except McpError:
-                self._session = self._session or session  # the next call may try again
-                raise
-            self.tools_generation += 1
-            return session
+            return await self._open_session()
 
     async def _pause_restart(self, failure: McpError) -> None:
         """Wait before a restart, longer each time; raises when that happened too often in a row."""
@@ -246,7 +200,7 @@ class McpClient:
             self._restarts = 0
         if self._restarts >= RESTARTS_LIMIT:
             error = copy_error(failure)
-            error.hint = f"the server was restarted {RESTARTS_LIMIT} times in a row; it is tried again after a minute"
+            error.hint = f"the connection was lost {RESTARTS_LIMIT} times in a row; it is tried again after a minute"
             raise error
         if self._restarts:
             await asyncio.sleep(min(RESTART_PAUSE * 2 ** (self._restarts - 1), LONGEST_RESTART_PAUSE))
@@ -264,31 +218,35 @@ class McpClient:
             session = await self._open_once("legacy", deadline)
         if self._settings.protocol == "auto":
             self._protocol = session.version if session.version in MODERN_VERSIONS else "legacy"
-        self._session, self._failure = session, None
+        self._session = session
+        self._watch = asyncio.get_running_loop().create_task(watch_changes(session, self._outdate_tools))
         return session
 
     async def _open_once(self, protocol: str, deadline: float) -> Session:
-        connection = Connection(self.name, self)
+        connection = Connection(self.name, self._ear, self._context.mask)
         wire = connection.wire = await self._dial(connection)
-        session = Session(
-            connection, self._settings.client_info, self._settings.capabilities, is_http=self._settings.is_http
-        )
+        settings = self._settings
+        session = Session(connection, settings.client_info, settings.capabilities, is_http=settings.is_http)
         try:
-            await persist(connection, deadline, lambda: session.negotiate(protocol, deadline))
-            await wire.flush(deadline - connection.now())
+            if settings.is_adopted:
+                session.adopt()
+            else:
+                await persist(connection, deadline, lambda: session.negotiate(protocol, deadline))
+                await wire.flush(deadline - connection.now())
             generation = self.tools_generation
-            tools = await persist(connection, deadline, lambda: self._fetch_tools(session, deadline))
+            self._take_tools(await persist(connection, deadline, lambda: self._fetch_tools(session, deadline)))
         except BaseException:
             with CancelScope(shield=True):
                 await connection.close()
-                await wire.close(min(self._settings.grace, FAILED_GRACE))
+                await wire.close(min(settings.grace, FAILED_GRACE))
             raise
-        if self._listed >= 0 or not self._tools:
-            self._take_tools(tools)
         self._listed = generation
         return session
 
     async def _close_session(self, grace: float) -> None:
+        if self._watch:
+            self._watch.cancel()
+            await asyncio.wait({self._watch})
         if self._session:
             await self._session.connection.close()
             await self._session.connection.wire.close(grace)
@@ -301,27 +259,28 @@ class McpClient:
             await asyncio.wait({self._late})
         await self._close_session(self._settings.grace)
         self._session = None
-        if self._noise > 1:
-            self._context.log(f"{self._noise} things came from the server that are no messages")
+        self._ear.close()
 
     # -- tools -----------------------------------------------------------------------------
+
+    def _outdate_tools(self) -> None:
+        self.tools_generation += 1
 
     async def _refresh_tools(self) -> None:
         """Ask for the list again; where that fails, the old one stays, with a warning."""
         generation = self.tools_generation
         try:
             session = await self._get_session()
-            if self._listed == self.tools_generation:
-                return  # a new connection brought its list
-            generation = self.tools_generation
-            tools = await self._fetch_tools(session, session.connection.now() + self._settings.connect_timeout)
+            if self._listed != self.tools_generation:  # else a new connection brought its list
+                generation = self.tools_generation
+                deadline = session.connection.now() + self._settings.connect_timeout
+                self._take_tools(await self._fetch_tools(session, deadline))
         except McpError as error:
             self._context.warn(f"the list of tools could not be read again, the old one stays: {describe(error)}")
-        else:
-            self._take_tools(tools)
         self._listed = generation
 
     def _take_tools(self, tools: list[Mapping[str, Any]]) -> None:
+        """Keep a new list; what differs from the one that was known is told."""
         if self._listed < 0:
             self._tools = tools
         elif changes := describe_changes(self._tools, tools):
@@ -346,43 +305,8 @@ class McpClient:
             self._context.warn("the server offers no tools")
             return []
 
-    # -- what the server says and asks (Listener) ------------------------------------------
-
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        if method == "notifications/tools/list_changed":
-            self.tools_generation += 1
-        elif method == "notifications/message" and self._budget.take(self._context.log):
-            level, said = quote_line(str(params.get("level")), 20), params.get("data")
-            self._context.log(f"server log, {level}: {quote_line(said if isinstance(said, str) else repr_json(said))}")
-
-    def requested(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
-        return self._answer(method, params)
-
-    def _answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | Awaitable[Mapping[str, Any]]:
-        handler = self._settings.handlers.get(method)
-        if handler is None:
-            raise Refusal(METHOD_NOT_FOUND, f"{quote_line(method, 60)} is not offered by this client")
-        return handler(params)
-
-    def puzzled(self, what: str) -> None:
-        self._noise += 1
-        if self._noise == 1:
-            self._context.warn(f"the server sent {what}; it is skipped, as will be others of the kind")
-        elif self._budget.take(self._context.log):
-            self._context.log(f"skipped: {what}")
-
-    def overheard(self, data: bytes) -> None:
-        """What the server wrote to stderr just now, for the verbose log."""
-        for line in data[-4096:].decode("utf-8", "replace").splitlines()[-LOG_LINES:]:
-            if self._budget.take(self._context.log) and (shown := quote_line(line)):
-                self._context.log(f"stderr: {shown}")
-
-    def _log_progress(self, params: Mapping[str, Any]) -> None:
-        if self._budget.take(self._context.log):
-            done, total, said = params.get("progress"), params.get("total"), params.get("message")
-            of = f" of {total}" if isinstance(total, int | float) else ""
-            about = f": {quote_line(said)}" if isinstance(said, str) else ""
-            self._context.log(f"progress {done if isinstance(done, int | float) else '?'}{of}{about}")
+    def _error(self, message: str) -> McpError:
+        return McpError(message, code="ERR_MCP_TRANSPORT", resource=self.name)
 
 
 @runtime_checkable
@@ -391,25 +315,6 @@ class HasSession(Protocol):
 
     session_id: str | None
     session_number: int
-
-
-class LogBudget:
-    """So many lines a second: a flood must not become ours."""
-
-    def __init__(self) -> None:
-        self._second = 0
-        self._lines = 0
-        self._dropped = 0
-
-    def take(self, log: Callable[[str], None]) -> bool:
-        second = int(time.monotonic())
-        if second != self._second:
-            if self._dropped:
-                log(f"{self._dropped} more lines were dropped")
-            self._second, self._lines, self._dropped = second, 0, 0
-        self._lines += 1
-        self._dropped += self._lines > LOG_LINES
-        return self._lines <= LOG_LINES
 
 
 async def persist(connection: Connection, deadline: float, attempt: Callable[[], Awaitable[T]]) -> T:
@@ -430,13 +335,6 @@ async def persist(connection: Connection, deadline: float, attempt: Callable[[],
 
 def describe(error: McpError) -> str:
     return f"{error.message} ({error.code})"
-
-
-def repr_json(value: Any) -> str:
-    """A JSON value on one line, for a log."""
-    import json
-
-    return json.dumps(value, ensure_ascii=False)[:2000]
 
 
 @asynccontextmanager

@@ -6,12 +6,13 @@ the messages; a `Listener` (session.py) says what a server's requests and notifi
 
 import asyncio
 import itertools
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from runtime.errors import McpError
 from runtime.mcp.message import read_id
-from runtime.mcp.quoting import quote_line
+from runtime.mcp.quoting import LINE_LIMIT, mask_value, quote_line
 
 METHOD_NOT_FOUND, INTERNAL_ERROR = -32601, -32603
 OPEN_REQUESTS_LIMIT = 16  # requests of the server that may wait for us at once; the rest is refused
@@ -80,6 +81,9 @@ class Wire(Protocol):
     async def flush(self, seconds: float) -> None:
         """Wait until what was posted has reached the server, or the time ran out."""
 
+    async def listen(self) -> None:
+        """Read what the server sends outside of answers, until that ends; raises `McpError`."""
+
     async def close(self, grace: float) -> None:
         """Let go of the server, within `grace` seconds and a little."""
 
@@ -102,8 +106,9 @@ class Listener(Protocol):
 class Connection:
     """The pending table of one connection, and its end."""
 
-    def __init__(self, name: str, listener: Listener) -> None:
+    def __init__(self, name: str, listener: Listener, mask: Callable[[str], str]) -> None:
         self.name = name
+        self.mask = mask
         self.listener = listener
         self.wire: Wire
         self.failure: McpError | None = None
@@ -140,7 +145,8 @@ class Connection:
             call.patience, call.last, call.on_progress = patience, max(last, deadline), on_progress
             params.setdefault("_meta", {})["progressToken"] = call.id
         self._pending[call.id] = call
-        call.timer = self._loop.call_at(deadline, self._expire, call)
+        if deadline != math.inf:
+            call.timer = self._loop.call_at(deadline, self._expire, call)
         self.wire.send(call)
         return call
 
@@ -222,14 +228,27 @@ class Connection:
         else:
             call.fail(self.describe_error(message.get("error")))
 
+    def quote(self, text: str, limit: int = LINE_LIMIT) -> str:
+        """Text of the server on one line, without secrets of ours that it may have sent back."""
+        return quote_line(self.mask(text[: limit * 4]), limit)
+
+    def over_limit(self, limit: int) -> McpError:
+        """The error for a message of the server that is larger than `maxResultBytes`."""
+        return McpError(
+            f"the server sent a message of more than {limit} bytes",
+            code="ERR_MCP_LIMIT",
+            resource=self.name,
+            hint="raise `maxResultBytes`, or ask the tool for less",
+        )
+
     def describe_error(self, error: Any) -> McpError:
         """The exception for the `error` member of an answer."""
         fields = error if type(error) is dict else {}
-        code, text = fields.get("code"), fields.get("message")
-        said = quote_line(text, 2000) if type(text) is str and text else "no message"
+        code, text = fields.get("code"), error if type(error) is str else fields.get("message")
+        said = self.quote(text, 2000) if type(text) is str and text else "the server gave no reason"
         details: dict[str, Any] = {"rpcCode": code if type(code) is int else None}
         if fields.get("data") is not None:
-            details["rpcData"] = fields["data"]
+            details["rpcData"] = mask_value(fields["data"], self.mask)
         shown = f"{said} (JSON-RPC error {code})" if type(code) is int else f"{said} (a JSON-RPC error without code)"
         return McpError(shown, code="ERR_MCP_JSON_RPC_ERROR", resource=self.name, details=details)
 

@@ -7,7 +7,7 @@ reach the caller; nothing is repeated here but a redirect within the origin and 
 import asyncio
 import zlib
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.errors import McpError
@@ -24,7 +24,9 @@ RESUMPTIONS_LIMIT = 5  # GETs that resume one answer's stream
 RESUMPTION_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds before a stream is resumed: by default, at most
 ERROR_BODY_LIMIT = 64 * 1024
 SESSION_ID_LIMIT = 4096
+EVENT_ID_LIMIT = 1024
 POSTS_LIMIT = 256  # notifications and answers that wait to be sent; above it we read nothing more
+GOODBYE_TIMEOUT = 2.0  # seconds for the end of a session
 POST_TIMEOUT = 30.0  # seconds for a notification or an answer
 SESSION_WORDS = ("session", "not initialized")
 
@@ -41,6 +43,7 @@ class HttpWire:
         self.received: int = 0
         self.session_id: str | None = None
         self.session_number = 0  # tells one session from the next without showing its id
+        self._heard = ""  # the id of the last event of the stream that `listen` read
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._posts: deque[Mapping[str, Any]] = deque()
         self._posted = asyncio.Event()
@@ -100,10 +103,11 @@ class HttpWire:
             await self._run(call)
         except McpError as error:
             self.connection.fail_call(call.id, error)
-        except httpx2.TooManyRedirects as error:
-            self.connection.fail_call(call.id, self._error(f"too many redirects: {error}"))
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             self.connection.fail_call(call.id, self._describe_trouble(error))
+        except Exception as error:  # the border: what a server sends must not end more than its own call
+            what = f"the HTTP client cannot make sense of the server: {type(error).__name__}"
+            self.connection.fail_call(call.id, self._error(what, "ERR_MCP_PROTOCOL"))
         else:
             self.connection.fail_call(call.id, self._error("the response ended without an answer", "ERR_MCP_PROTOCOL"))
 
@@ -161,7 +165,7 @@ class HttpWire:
             keeps = response.status_code in (307, 308) or (verb == "GET" and response.status_code in (301, 302))
             here = (response.url.scheme, response.url.host, response.url.port)
             if not keeps or (target.scheme, target.host, target.port) != here or target.userinfo:
-                place = quote_line(str(target.copy_with(userinfo=b"", query=None, fragment=None)), 200)
+                place = self.connection.quote(str(target.copy_with(userinfo=b"", query=None, fragment=None)), 200)
                 raise self._error(
                     f'the server redirects to "{place}" (HTTP {response.status_code}), which is not followed',
                     details={"status": response.status_code},
@@ -173,9 +177,16 @@ class HttpWire:
     async def _read_json(self, call: Call, response: "httpx2.Response") -> None:
         declared = response.headers.get("content-length", "")
         if declared.isdigit() and int(declared) > self.limit:
-            raise self._over_limit()
-        body = b"".join([chunk async for chunk in unpack(response, self.limit, self._over_limit)])
-        self.received += len(body)
+            raise self.connection.over_limit(self.limit)
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in unpack(response):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > self.limit:
+                raise self.connection.over_limit(self.limit)
+        body = b"".join(chunks)
+        self.received += size
         try:
             message = decode(body)
         except Malformed as error:
@@ -196,7 +207,7 @@ class HttpWire:
         reader = EventReader(self.limit)
         last = position or Event("", b"", "", None)
         try:
-            async for chunk in unpack(response, None, self._over_limit):
+            async for chunk in unpack(response):
                 self.received += len(chunk)
                 for event in reader.feed(chunk):
                     last = Event("", b"", event.id or last.id, last.retry if event.retry is None else event.retry)
@@ -206,9 +217,9 @@ class HttpWire:
                 if len(self._posts) > POSTS_LIMIT:
                     await self.flush(POST_TIMEOUT)
         except TooLarge:
-            raise self._over_limit() from None
+            raise self.connection.over_limit(self.limit) from None
         except httpx2.TransportError:
-            if not last.id:
+            if not can_resume(last):
                 raise
         return last
 
@@ -218,13 +229,13 @@ class HttpWire:
         try:
             self.connection.receive(decode(event.data))
         except Malformed:
-            shown = quote_line(event.data[:400].decode("utf-8", "replace"), 100)
+            shown = self.connection.quote(event.data[:400].decode("utf-8", "replace"), 100)
             self.connection.listener.puzzled(f'an event that is no JSON: "{shown}"')
 
     async def _resume(self, call: Call, position: Event) -> None:
         """Ask for the rest of a stream that ended before the answer came, if the server gave a place to resume at."""
         for _ in range(RESUMPTIONS_LIMIT):
-            if not position.id:
+            if not can_resume(position):
                 break
             pause = RESUMPTION_PAUSE if position.retry is None else position.retry / 1000
             await asyncio.sleep(min(pause, LONGEST_PAUSE))
@@ -239,6 +250,22 @@ class HttpWire:
                 return
         raise self._error("the event stream ended before the answer came")
 
+    async def listen(self) -> None:
+        """The stream that a GET opens, until it ends."""
+        import httpx2
+
+        try:
+            response = await self._open_stream(self._heard)
+            try:
+                if response.status_code >= 300:
+                    await self._refuse(response, self.session_number)
+                last = await self._read_events(None, response)
+                self._heard = last.id if can_resume(last) else ""
+            finally:
+                await response.aclose()
+        except (httpx2.HTTPError, OSError) as error:
+            raise self._describe_trouble(error) from None
+
     async def _open_stream(self, last_event_id: str) -> "httpx2.Response":
         headers = {**self._make_headers(), "accept": "text/event-stream"}
         if last_event_id:
@@ -250,12 +277,12 @@ class HttpWire:
     async def _refuse(self, response: "httpx2.Response", session: int) -> None:
         """Raise what a status of 300 or more means for a request of this session (0: of none)."""
         body = b""
-        async for chunk in unpack(response, None, self._over_limit):
+        async for chunk in unpack(response):
             body += chunk
             if len(body) > ERROR_BODY_LIMIT:
                 break
         status = response.status_code
-        shown = quote_line(body[:2000].decode("utf-8", "replace"))
+        shown = self.connection.quote(body[:2000].decode("utf-8", "replace"))
         what = f"HTTP {status} {quote_line(response.reason_phrase, 40)}".strip() + (f": {shown}" if shown else "")
         details: dict[str, Any] = {"status": status}
         if (pause := read_retry_after(response.headers.get("retry-after"))) is not None:
@@ -279,18 +306,9 @@ class HttpWire:
 
     def _read_session_id(self, response: "httpx2.Response") -> str | None:
         session: str | None = response.headers.get("mcp-session-id")
-        if session is not None and not (
-            len(session) <= SESSION_ID_LIMIT and session and all("!" <= character <= "~" for character in session)
-        ):
+        if session is not None and not (0 < len(session) <= SESSION_ID_LIMIT and is_visible(session)):
             raise self._error("the session id of the server is not visible ASCII, or too long", "ERR_MCP_PROTOCOL")
         return session
-
-    def _over_limit(self) -> McpError:
-        return self._error(
-            f"the server sent a message of more than {self.limit} bytes",
-            "ERR_MCP_LIMIT",
-            hint="raise `maxResultBytes`, or ask the tool for less",
-        )
 
     def _describe_trouble(self, error: Exception) -> McpError:
         """A failure below HTTP: refused, reset, cut, no such host, a certificate."""
@@ -319,7 +337,7 @@ class HttpWire:
         if tasks:
             await asyncio.wait(tasks)
         if self.session_id and not self.is_modern:
-            await self._end_session(grace)
+            await self._end_session(min(grace, GOODBYE_TIMEOUT))
         await self.http.aclose()
 
     async def _end_session(self, grace: float) -> None:
@@ -358,28 +376,35 @@ def open_endpoint(
     return HttpWire(connection, url, http, limit)
 
 
-async def unpack(response: "httpx2.Response", limit: int | None, over: Any) -> AsyncIterator[bytes]:
-    """The body's bytes, unpacked piece by piece so that a small body cannot grow without bound; raises `over()`."""
+async def unpack(response: "httpx2.Response") -> AsyncIterator[bytes]:
+    """The body's bytes, unpacked in pieces of at most 1 MiB, so that a small body cannot grow at once."""
     packing = response.headers.get("content-encoding", "").strip().lower()
     unpacker = zlib.decompressobj(47) if packing in ("gzip", "x-gzip", "deflate") else None  # 47: either header
-    size = 0
     async for raw in response.aiter_raw():
-        pieces = inflate(unpacker, raw) if unpacker else (raw,)
-        for piece in pieces:
-            size += len(piece)
-            if limit is not None and size > limit:
-                raise over()
+        if unpacker is None:
+            yield raw
+            continue
+        for piece in inflate(unpacker, raw):
             yield piece
 
 
-def inflate(unpacker: Any, data: bytes) -> Any:
-    """Pieces of at most 1 MiB."""
+def inflate(unpacker: Any, data: bytes) -> Iterator[bytes]:
     try:
         while data:
             yield unpacker.decompress(data, 1 << 20)
             data = unpacker.unconsumed_tail
     except zlib.error as error:
         raise McpError(f"the response cannot be unpacked: {error}", code="ERR_MCP_TRANSPORT") from None
+
+
+def can_resume(position: Event) -> bool:
+    """Whether an event's id can be sent back in a header."""
+    return 0 < len(position.id) <= EVENT_ID_LIMIT and is_visible(position.id)
+
+
+def is_visible(text: str) -> bool:
+    """Only visible ASCII, as a header takes it."""
+    return all("!" <= character <= "~" for character in text)
 
 
 def read_retry_after(value: str | None) -> int | None:

@@ -1,6 +1,7 @@
 """JSON-RPC messages on the wire: bytes to plain values and back, lenient towards servers and strict towards memory."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,8 +11,7 @@ import msgspec
 ENCODE = msgspec.json.Encoder().encode
 DECODE = msgspec.json.Decoder().decode
 
-MOST_BRACKETS = 400  # a text with fewer opening brackets than this cannot be nested deeper than that
-DEPTH_LIMIT = 400  # Python code that walks a value recursively is safe up to here
+DEPTH_LIMIT = 128  # Python code that walks a value recursively is safe up to here
 
 HEAD_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]{0,8}"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,')
 TAIL_ID = re.compile(rb',\s*"id"\s*:\s*"?(\d{1,15})"?\s*(?:,\s*"jsonrpc"\s*:\s*"[^"]{0,8}"\s*)?\}\s*$')
@@ -41,7 +41,7 @@ def decode(data: bytes) -> Any:
         value = decode_leniently(data)
     except RecursionError:
         raise Malformed("nested too deeply") from None
-    if data.count(b"[") + data.count(b"{") > MOST_BRACKETS:
+    if data.count(b"[") + data.count(b"{") > DEPTH_LIMIT:  # fewer brackets cannot be nested deeper
         check_depth(value)
     return value
 
@@ -49,7 +49,7 @@ def decode(data: bytes) -> Any:
 def decode_leniently(data: bytes) -> Any:
     text = data.decode("utf-8", "replace").lstrip("\ufeff")
     try:
-        value = json.loads(text, parse_constant=lambda _: None)
+        value = json.loads(text, strict=False, parse_constant=lambda _: None, parse_float=read_float)
         if SURROGATE.search(text):
             whole = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             value = json.loads(whole)
@@ -58,6 +58,11 @@ def decode_leniently(data: bytes) -> Any:
     except RecursionError:
         raise Malformed("nested too deeply") from None
     return value
+
+
+def read_float(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
 
 
 def check_depth(value: Any) -> None:
@@ -83,9 +88,11 @@ def find_answered(head: bytes, tail: bytes) -> int | None:
 
 
 def read_id(value: Any) -> int | None:
-    """Our request id out of an answer: some servers send it back as text."""
+    """Our request id out of an answer: some servers send it back as text, or as `1.0`."""
     if type(value) is int:
         return value
+    if type(value) is float and value.is_integer():
+        return int(value)
     if type(value) is str and value.isascii() and value.isdigit() and len(value) < 16:
         return int(value)
     return None

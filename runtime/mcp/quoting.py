@@ -1,6 +1,8 @@
 """Text of foreign origin, made fit for a message or a log line: one line, no controls, a sane length."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 # C0, DEL, C1; zero-width and bidirectional controls; line and paragraph separators; Unicode tags; lone surrogates
 CONTROLS = re.compile(
@@ -17,6 +19,17 @@ LINE_LIMIT = 300
 def remove_hidden(text: str) -> str:
     """The text without what its reader cannot see; newlines, tabs and the joiners of scripts and emoji stay."""
     return text if text.isascii() and text.isprintable() else HIDDEN.sub("", text.replace("\r\n", "\n"))
+
+
+def mask_value(value: Any, mask: Callable[[str], str]) -> Any:
+    """A JSON value with every text in it masked, keys included."""
+    if type(value) is str:
+        return mask(value)
+    if type(value) is list:
+        return [mask_value(member, mask) for member in value]
+    if type(value) is dict:
+        return {mask(key): mask_value(member, mask) for key, member in value.items()}
+    return value
 
 
 def quote_line(text: str, limit: int = LINE_LIMIT) -> str:

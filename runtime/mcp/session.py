@@ -12,7 +12,6 @@ from runtime.errors import McpError
 from runtime.mcp.connection import Call, Connection, Progress, Refusal
 from runtime.mcp.contracts import ServerInfo
 from runtime.mcp.param_headers import encode_header, list_param_headers
-from runtime.mcp.quoting import quote_line
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
@@ -124,9 +123,9 @@ class Session:
                 answer = ask(str(method), params if type(params) is dict else {})
                 answers[key] = answer if isinstance(answer, Mapping) else await answer
             except Refusal as refusal:
+                shown = self.connection.quote(method, 60) if type(method) is str else "no method"
                 raise self.error(
-                    f'the server wants input that is not offered: "{quote_line(str(method), 60)}" ({refusal.message})',
-                    "ERR_MCP_PROTOCOL",
+                    f'the server wants input that is not offered: "{shown}" ({refusal.message})', "ERR_MCP_PROTOCOL"
                 ) from None
         return answers
 
@@ -147,6 +146,10 @@ class Session:
             )
         else:
             await self._probe(deadline)
+
+    def adopt(self) -> None:
+        """Join a session that somebody else opened: the handshake is done, what was agreed on is not known."""
+        self._adopt(HANDSHAKE_VERSIONS[-1], {"capabilities": {"tools": {}}}, None)
 
     async def _probe(self, deadline: float) -> None:
         """Find the era of a stdio server, which may not know `server/discover`, or ignore what it does not know.
@@ -249,15 +252,15 @@ class Session:
         capabilities, instructions = fields.get("capabilities"), fields.get("instructions")
         self.version = self.connection.wire.protocol_version = version
         self.info = ServerInfo(
-            name=quote_line(str(about.get("name") or ""), LONGEST_NAME),
-            version=quote_line(str(about.get("version") or ""), LONGEST_NAME),
+            name=self.connection.quote(str(about.get("name") or ""), LONGEST_NAME),
+            version=self.connection.quote(str(about.get("version") or ""), LONGEST_NAME),
             protocol_version=version,
             capabilities=capabilities if type(capabilities) is dict else {},
             instructions=instructions if type(instructions) is str else "",
         )
 
     def _no_common_version(self, versions: Any) -> McpError:
-        named = [f'"{quote_line(version, 40)}"' for version in versions[:5] if type(version) is str]
+        named = [f'"{self.connection.quote(version, 40)}"' for version in versions[:5] if type(version) is str]
         ours = f'"{HANDSHAKE_VERSIONS[0]}" to "{HANDSHAKE_VERSIONS[-1]}" and "{MODERN_VERSIONS[-1]}"'
         found = f"the server speaks protocol {', '.join(named)}" if named else "the server named no protocol version"
         return self.error(

@@ -19,6 +19,7 @@ STDERR_LIMIT = 64 * 1024  # bytes kept of what a server writes to stderr
 TAIL_LINES = 8  # lines of it that an error shows
 LAST_WORDS = 0.2  # seconds for what a server wrote before it went
 CODE_WAIT = 1.0  # seconds to wait for the exit status of a server that closed its output
+FLOOD = 16  # times the limit that may be dropped before the server is given up
 BACKLOG_LIMIT = 1024 * 1024  # bytes that wait for a server to read; above it we read nothing from it
 
 
@@ -30,15 +31,18 @@ class LineReader(asyncio.Protocol):
         limit: int,
         on_line: Callable[[bytes], None],
         on_overlong: Callable[[bytes, bytes], None],
+        on_flood: Callable[[], None],
         on_end: Callable[[], None],
     ) -> None:
         self.limit = limit
         self.on_line = on_line
         self.on_overlong = on_overlong
+        self.on_flood = on_flood
         self.on_end = on_end
         self._chunks: list[bytes] = []
         self._size = 0
         self.received = 0
+        self.dropped = 0
         self._lost: bytes | None = None  # the head of a line that is over the limit
         self._tail = b""
 
@@ -46,6 +50,8 @@ class LineReader(asyncio.Protocol):
         self.received += len(data)
         if b"\n" not in data:
             self._keep(data)
+            if self.dropped > FLOOD * self.limit:
+                self.on_flood()
             return
         first, *lines = data.split(b"\n")
         rest = lines.pop()
@@ -61,6 +67,7 @@ class LineReader(asyncio.Protocol):
 
     def _keep(self, data: bytes) -> None:
         if self._lost is not None:
+            self.dropped += len(data)
             self._tail = (self._tail + data[-256:])[-256:]
             return
         self._chunks.append(data)
@@ -130,20 +137,18 @@ class StdioWire:
         *,
         command: str,
         limit: int,
-        mask: Callable[[str], str],
     ) -> None:
         self.process = process
         self.connection = connection
         self.command = command
         self.limit = limit
-        self.mask = mask
         self.protocol_version = ""
         self.stderr = StderrReader(connection.listener.overheard)
         self._writer: StdinWriter
         self._input: asyncio.WriteTransport | None = None
         self._output: asyncio.ReadTransport | None = None
         self._errors: asyncio.ReadTransport | None = None
-        self._reader = LineReader(limit, self._take_line, self._lose_line, self._end_output)
+        self._reader = LineReader(limit, self._take_line, self._lose_line, self._give_up, self._end_output)
         self._has_ended = False
         self._is_closing = False
 
@@ -176,6 +181,9 @@ class StdioWire:
     async def flush(self, seconds: float) -> None:
         """Lines keep their order by themselves."""
 
+    async def listen(self) -> None:
+        """All that a server sends comes on its one output."""
+
     # -- in --------------------------------------------------------------------------------
 
     def _take_line(self, line: bytes) -> None:
@@ -189,19 +197,14 @@ class StdioWire:
             )
             if b'"result"' in line and self.connection.fail_call(find_answered(line[:256], line[-256:]), broken):
                 return
-            shown = quote_line(self.mask(line[:1000].decode("utf-8", "replace")), 200)
+            shown = self.connection.quote(line[:1000].decode("utf-8", "replace"), 200)
             self.connection.listener.puzzled(f'a line on stdout that is no JSON: "{shown}"')
             return
         self.connection.receive(message)
 
     def _lose_line(self, head: bytes, tail: bytes) -> None:
         """A message over the limit: called when the limit is passed (without a tail), and at the line's end."""
-        error = McpError(
-            f"the server sent a message of more than {self.limit} bytes",
-            code="ERR_MCP_LIMIT",
-            resource=self.connection.name,
-            hint="raise `maxResultBytes`, or ask the tool for less",
-        )
+        error = self.connection.over_limit(self.limit)
         if self.connection.fail_call(find_answered(head, tail), error) or not tail:
             return
         if find_answered(head, b"") is not None:
@@ -209,6 +212,12 @@ class StdioWire:
         self.connection.listener.puzzled(f"a message of more than {self.limit} bytes, which was dropped")
         if b'"method"' not in head:
             self.connection.fail_pending(error)
+
+    def _give_up(self) -> None:
+        """The server writes without end: nobody reads it any more."""
+        if self._output:
+            self._output.close()
+        self.connection.fail(self.connection.over_limit(self.limit))
 
     # -- the end ---------------------------------------------------------------------------
 
@@ -234,7 +243,7 @@ class StdioWire:
     def describe_end(self) -> McpError:
         """Why nothing more comes from this server: exit status, last words."""
         status = self.process.exited.result() if self.process.exited.done() else None
-        text = self.mask(self.stderr.read())
+        text = self.connection.mask(self.stderr.read())
         lines = quote_lines(text, TAIL_LINES)
         if status in (126, 127) and lines and lines[-1].startswith(keeper.MARK):
             reason = lines[-1].removeprefix(keeper.MARK).strip()
@@ -271,9 +280,7 @@ class StdioWire:
             self.process.stderr.close()
 
 
-async def start_server(
-    program: Program, connection: Connection, *, limit: int, mask: Callable[[str], str]
-) -> StdioWire:
+async def start_server(program: Program, connection: Connection, *, limit: int) -> StdioWire:
     """Spawn the server and take hold of its pipes; raises `McpError` ERR_MCP_SPAWN."""
     try:
         process = tracker.spawn(program.argv, env=program.env, cwd=program.cwd)
@@ -285,7 +292,7 @@ async def start_server(
             resource=connection.name,
             hint="check `command`, `args`, `env` and `cwd`",
         ) from error
-    wire = StdioWire(process, connection, command=program.command, limit=limit, mask=mask)
+    wire = StdioWire(process, connection, command=program.command, limit=limit)
     try:
         await wire.open()
     except BaseException:

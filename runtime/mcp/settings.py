@@ -1,0 +1,64 @@
+"""What the fields of a client kind come to: values that a connection works with."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.version import VERSION
+
+Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Something that a server may ask of us: the capability that declares it, the method that asks for it."""
+
+    capability: str
+    details: Mapping[str, Any]
+    method: str
+    handler: Handler
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One client's settings; times in seconds."""
+
+    client_info: Mapping[str, str]
+    protocol: str = "auto"
+    is_required: bool = True
+    restarts: bool = True
+    connect_timeout: float = 30.0
+    call_timeout: float = 120.0
+    call_timeout_max: float = 600.0
+    extends_on_progress: bool = False
+    grace: float = 3.0
+    is_http: bool = False
+    is_adopted: bool = False
+    """The server's session is somebody else's: no handshake, no end of it."""
+    offers: tuple[Offer, ...] = field(default=())
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        return {offer.capability: dict(offer.details) for offer in self.offers}
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        return {offer.method: offer.handler for offer in self.offers}
+
+
+def read_settings(fields: Any, **more: Any) -> Settings:
+    """The settings that the fields common to both clients (`fields.py`) come to, and `more` of a kind's own."""
+    about = fields.client_info
+    return Settings(
+        client_info={"name": about.name, "version": about.version}
+        if about
+        else {"name": "runtime", "version": VERSION},
+        protocol=fields.protocol,
+        is_required=fields.required,
+        restarts=fields.restart == "on-failure",
+        connect_timeout=fields.connect_timeout_ms / 1000,
+        call_timeout=fields.call_timeout_ms / 1000,
+        call_timeout_max=fields.call_timeout_max_ms / 1000,
+        extends_on_progress=fields.extend_on_progress,
+        **more,
+    )
