@@ -11,8 +11,12 @@ from runtime.ai.arguments import ArgumentCheck
 from runtime.ai.concurrency import run_all
 from runtime.ai.content import flatten
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
-from runtime.ai.formats import convert
+from runtime.ai.formats import SetAside, convert
 from runtime.errors import AgentError, Error, ToolError
+
+
+NAMES_SHOWN = 50
+"""Tool names in a hint, at most."""
 
 
 class Source(Struct, frozen=True):
@@ -63,6 +67,7 @@ class Offer:
         self.bound = bound
         plain = [Tool(name, each.tool.description, each.tool.parameters) for name, each in bound.items()]
         self._converted = convert(plain, tool_format) if tool_format and plain else None
+        self.set_aside: Sequence[SetAside] = ()
         if self._converted is None:
             self.tools: Sequence[Tool] = plain
             self.block = b""
@@ -71,6 +76,7 @@ class Offer:
                 Tool(each.name, each.tool.description, each.tool.parameters) for each in self._converted.tools
             ]
             self.block = self._converted.encoded
+            self.set_aside = self._converted.set_aside
             self._own_names = {each.name: each.tool.name for each in self._converted.tools}
 
     def find(self, name: str) -> BoundTool | None:
@@ -132,7 +138,10 @@ class ToolSet:
                 if name in bound:
                     raise self._collision(name, bound[name], source)
                 bound[name] = BoundTool(tool, name, source, self._warn)
-        return Offer(bound, self._format)
+        offer = Offer(bound, self._format)
+        for aside in offer.set_aside:
+            self._warn(f'the tool "{aside.tool.name}" is not offered: {aside.reason}')
+        return offer
 
     def _filter(self, source: Source, tools: Sequence[Tool]) -> Sequence[Tool]:
         if source.include is None and not source.exclude:
@@ -167,7 +176,9 @@ class ToolSet:
 
     def _idle_filter(self, source: Source, idle: Sequence[str], names: Sequence[str]) -> AgentError:
         entries = ", ".join(f'"{entry}"' for entry in idle)
-        hint = f"the provider lists: {', '.join(sorted(names))}"
+        shown = sorted(names)[:NAMES_SHOWN]
+        more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+        hint = f"the provider lists: {', '.join(shown)}{more}" if names else "the provider lists no tools"
         if source.prefix and any(entry.startswith(source.prefix) for entry in idle):
             hint = f'filters take bare names, without the prefix "{source.prefix}"; {hint}'
         return AgentError(

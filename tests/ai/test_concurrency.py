@@ -1,0 +1,61 @@
+"""Several things at once."""
+
+import anyio
+import pytest
+
+from runtime.ai.concurrency import run_all
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_results_stand_in_the_order_of_the_functions():
+    second_done = anyio.Event()
+
+    async def first() -> int:
+        await second_done.wait()
+        return 1
+
+    async def second() -> int:
+        second_done.set()
+        return 2
+
+    with anyio.fail_after(5):
+        assert await run_all([first, second]) == [1, 2]
+
+
+async def test_nothing_to_run_gives_nothing():
+    assert await run_all([]) == []
+
+
+async def test_error_is_raised_bare_and_ends_the_others():
+    ended = []
+
+    async def hang() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("hang")
+
+    async def fail() -> None:
+        await anyio.lowlevel.checkpoint()
+        raise KeyError("x")
+
+    with anyio.fail_after(5), pytest.raises(KeyError):
+        await run_all([hang, fail, hang])
+
+    assert ended == ["hang", "hang"]
+
+
+async def test_limit_holds_and_every_function_runs():
+    running = most = 0
+
+    async def count() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await anyio.lowlevel.checkpoint()
+        running -= 1
+
+    await run_all([count] * 9, 2)
+
+    assert (running, most) == (0, 2)
