@@ -1,7 +1,7 @@
 """Expressions: finding `${{ }}` in text, compiling and evaluating through the CEL library.
 
-Each known name is a typed variable of its own (`secrets.token: string`), so that a name nobody declared is an error with
-a column. A scope is such a set of names; its environment is made once, and each text is compiled once in it.
+Each known name is a typed variable of its own (`secrets.token: string`), so that a name nobody declared is an error
+with a column. A scope is such a set of names; its environment is made once, and each text is compiled once in it.
 """
 
 import re
@@ -139,9 +139,15 @@ class Scope:
         self.types = dict(types)
         self._environment: Any = None
         self._compiled: dict[str, Any] = {}
+        self._checked: dict[str, tuple[str, list[Fault]]] = {}
 
     def check(self, text: str) -> tuple[str, list[Fault]]:
         """The JSON type of an expression (`any` where only its value tells), or what is wrong with it."""
+        if text not in self._checked:
+            self._checked[text] = self._check(text)
+        return self._checked[text]
+
+    def _check(self, text: str) -> tuple[str, list[Fault]]:
         compiled = self._compile(text)
         if isinstance(compiled, RuntimeError):
             return "any", _faults(text, str(compiled), self.types)
@@ -206,9 +212,11 @@ def _unknown_name(text: str, name: str, offset: int, known: Mapping[str, str]) -
         return Fault("CEL_UNKNOWN_NAME", start, f"there is no function '{name}'")
     from difflib import get_close_matches
 
+    roots = sorted({"metadata", "secrets", "variables"} | {known_name.split(".")[0] for known_name in known})
     near = get_close_matches(name, known, 1, 0.75)
-    roots = sorted({known_name.split(".")[0] for known_name in known})
-    hint = f"did you mean '{near[0]}'?" if near else f"in scope are: {', '.join(roots) or 'no names'}"
+    if not near and head not in roots:
+        near = [root + name[len(head) :] for root in get_close_matches(head, roots, 1, 0.7)]
+    hint = f"did you mean '{near[0]}'?" if near else f"in scope are: {', '.join(roots)}"
     return Fault("CEL_UNKNOWN_NAME", start, f"'{name}' is not in scope", hint)
 
 

@@ -67,7 +67,13 @@ class Context(Protocol):
 
 
 class Inspection(Protocol):
-    """A resource of a kind as `Kind.inspect` sees it: fields as they stand in the manifest, before any evaluation."""
+    """A resource of a kind as `Kind.inspect` sees it: fields as they stand in the manifest, before any evaluation.
+
+    `with_environment` says that the user asked to look at this machine as well (`validate --env`): at files, at PATH.
+    """
+
+    with_environment: bool
+    folder: Path
 
     def find(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
         """The values along a path, `*` standing for every element or value, each with its own path.

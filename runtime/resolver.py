@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from runtime.checks import Checked
+from runtime.checks.environment import Values, read_values
 from runtime.checks.findings import Findings
 from runtime.checks.includes import read_included
-from runtime.environment import Values, read_values
 from runtime.errors import ManifestError, ToolError
 from runtime.expressions import ExpressionError, Scope, split
 from runtime.kind import Kind

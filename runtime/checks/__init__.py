@@ -40,8 +40,12 @@ class Checked:
         return len(self.diagnostics) - self.errors
 
 
-def check(sources: Sequence[Source]) -> Checked:
-    """Check a set of manifests; all findings in one go, and none raised."""
+def check(sources: Sequence[Source], *, with_environment: bool = False) -> Checked:
+    """Check a set of manifests; all findings in one go, and none raised.
+
+    `with_environment` looks for the values of secrets and variables, and for commands, in this process's environment as
+    well; a secret's own command is not run.
+    """
     loaded = [load(source) for source in sources]
     documents = [document for part in loaded for document in part.documents]
     lost_names = {name for part in loaded for name in part.lost_names}
@@ -57,8 +61,12 @@ def check(sources: Sequence[Source]) -> Checked:
     check_defaults(resources, findings)
     check_references(resources, findings, lost_names)
     check_includes(resources, findings)
-    check_own_rules(resources, findings)
+    check_own_rules(resources, findings, with_environment=with_environment)
     check_literals(resources, findings)
     if not findings.has_errors:
         check_usage(resources, findings)
+        if with_environment:
+            from runtime.checks.environment import check_environment
+
+            check_environment(resources, findings)
     return Checked(sources, resources, scopes, findings.sorted())

@@ -7,7 +7,7 @@ from runtime.checks.findings import Findings
 from runtime.checks.scopes import Scopes
 from runtime.expressions import Fault, Scope, split
 from runtime.manifest import Expression, Mapping, Sequence
-from runtime.manifest.places import place_in
+from runtime.manifest.places import places_in
 from runtime.registry import Entry
 from runtime.resource_set import Resource, ResourceSet
 from runtime.shape import Fixed, PerCall, Slot
@@ -40,7 +40,7 @@ def report_expressions(faults: list[FoundFault], findings: Findings) -> None:
 
 
 def _expressions(resource: Resource, scopes: Scopes) -> Iterator[tuple[Expression, Scope | None]]:
-    """The expressions of a resource, its inline parts left out, each with its scope; None where nothing is evaluated."""
+    """The expressions of a resource, inline parts left out, each with its scope; None where nothing is evaluated."""
     for key in ("kind", "metadata"):
         if key in resource.body:
             yield from _walk(resource.body[key], Fixed(), None, resource.body, scopes)
@@ -85,22 +85,23 @@ def _check(resource: Resource, expression: Expression, scope: Scope | None) -> I
         expression.type = "any"
         yield expression.place, Fault("CEL_MISPLACED", 0, "this field is not evaluated", "write the value itself")
         return
+    faults: list[tuple[int, Fault]] = []
     if expression.is_tagged:
-        expression.type, faults = _check_text(str(expression), scope)
-        for fault in faults:
-            yield place_in(expression, fault.offset, resource.source), fault
-        return
-    parts, unclosed = split(expression)
-    is_whole = len(parts) == 1 and parts[0].start == 0 and parts[0].end == len(expression)
-    for part in parts:
-        found, faults = _check_text(part.text, scope)
-        if is_whole:
-            expression.type = found
-        for fault in faults:
-            yield place_in(expression, part.at + fault.offset, resource.source), fault
-    if unclosed is not None:
-        fault = Fault("CEL_SYNTAX", 0, "'${{' is never closed", "close it with '}}'")
-        yield place_in(expression, unclosed, resource.source), fault
+        expression.type, found = _check_text(str(expression), scope)
+        faults += [(fault.offset, fault) for fault in found]
+    else:
+        parts, unclosed = split(expression)
+        for part in parts:
+            found_type, found = _check_text(part.text, scope)
+            if part.start == 0 and part.end == len(expression):
+                expression.type = found_type
+            faults += [(part.at + fault.offset, fault) for fault in found]
+        if unclosed is not None:
+            faults.append((unclosed, Fault("CEL_SYNTAX", 0, "'${{' is never closed", "close it with '}}'")))
+    if faults:
+        places = places_in(expression, resource.source)
+        for offset, fault in faults:
+            yield places[min(offset, len(expression))], fault
 
 
 def _check_text(text: str, scope: Scope) -> tuple[str, list[Fault]]:

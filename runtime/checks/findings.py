@@ -1,10 +1,13 @@
 """Where the checks put what they find, and what later checks leave alone because it was reported already."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from runtime.diagnostics import CODES, Diagnostic
 from runtime.manifest import Broken, Mapping, Sequence
 from runtime.resource_set import Resource
+
+_MOST_COMPARED = 1000
 
 
 class Findings:
@@ -43,11 +46,17 @@ class Findings:
         return sorted(set(self.diagnostics), key=lambda found: (found.file, found.line, found.column, found.code))
 
 
-def nearest(name: str, known: Any) -> str | None:
-    """`did you mean 'x'?` for the known name that is nearest, or None."""
-    from difflib import get_close_matches
+def nearest(name: str, known: Iterable[Any]) -> str | None:
+    """`did you mean 'x'?` for the known name that is nearest, or None.
 
-    folded = {str(candidate).casefold().replace("_", ""): str(candidate) for candidate in known}
-    same = folded.get(name.casefold().replace("_", ""))
-    near = [same] if same else get_close_matches(name, list(map(str, known)), 1, 0.6)
-    return f"did you mean '{near[0]}'?" if near else None
+    Upper and lower case and underscores count for nothing. Among more than a thousand names that is all that is tried:
+    comparing letter by letter would take longer than everything else.
+    """
+    names = [str(candidate) for candidate in known]
+    folded = name.casefold().replace("_", "")
+    same = next((candidate for candidate in names if candidate.casefold().replace("_", "") == folded), None)
+    if same is None and len(names) <= _MOST_COMPARED:
+        from difflib import get_close_matches
+
+        same = next(iter(get_close_matches(name, names, 1, 0.6)), None)
+    return f"did you mean '{same}'?" if same is not None else None

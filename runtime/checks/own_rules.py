@@ -1,6 +1,7 @@
 """Rules that a kind brings itself (`Kind.inspect`): what no schema says, known without starting anything."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from runtime.checks.findings import Findings
@@ -9,17 +10,19 @@ from runtime.registry import Entry
 from runtime.resource_set import Resource, ResourceSet
 
 
-def check_own_rules(resources: ResourceSet, findings: Findings) -> None:
+def check_own_rules(resources: ResourceSet, findings: Findings, *, with_environment: bool) -> None:
     """What the kinds report of their resources, at the places they name."""
     for resource, entry in resources.known():
         if entry.has_rules:
-            entry.cls.inspect(_Inspection(resource, resources, findings))
+            entry.cls.inspect(_Inspection(resource, resources, findings, with_environment))
 
 
 class _Inspection:
     """A resource as a kind's own rules see it (`runtime.kind.Inspection`)."""
 
-    def __init__(self, resource: Resource, resources: ResourceSet, findings: Findings) -> None:
+    def __init__(self, resource: Resource, resources: ResourceSet, findings: Findings, with_environment: bool) -> None:
+        self.with_environment = with_environment
+        self.folder = Path(resource.source.folder)
         self._resource = resource
         self._resources = resources
         self._findings = findings

@@ -1,5 +1,6 @@
 """References: each stands in a slot, names a resource that is there and fits, and none of them closes a circle."""
 
+from itertools import islice
 from typing import Any
 
 from runtime.checks.findings import Findings, nearest
@@ -7,6 +8,8 @@ from runtime.graph import circle, edges, tangles
 from runtime.manifest import Expression, Mapping, Ref, Sequence
 from runtime.registry import Entry
 from runtime.resource_set import Resource, ResourceSet, SlotValue
+
+_MOST_SHOWN = 20
 
 
 def check_references(resources: ResourceSet, findings: Findings, lost_names: set[str]) -> None:
@@ -40,13 +43,9 @@ def _check_slot(
     elif type(value) is Sequence:
         findings.report(resource, slot.place, "SCHEMA_TYPE", f"'{_shown(slot)}' takes one reference, not a list")
     elif not isinstance(value, Expression):
-        names = [name for name, other in resources.by_name.items() if _fits(other, slot.wanted)]
-        near = value if isinstance(value, str) and value in names else None
-        if near is None and isinstance(value, str):
-            from difflib import get_close_matches
-
-            near = next(iter(get_close_matches(value, names, 1)), None)
-        hint = f"write '!ref {near or 'Name'}', or a mapping with a kind"
+        target = resources.by_name.get(value) if isinstance(value, str) else None
+        name = value if target is not None and _fits(target, slot.wanted) else "Name"
+        hint = f"write '!ref {name}', or a mapping with a kind"
         findings.report(
             resource, slot.place, "REF_EXPECTED", f"'{_shown(slot)}' takes a reference to '{slot.wanted}'", hint
         )
@@ -62,17 +61,17 @@ def _check_reference(
     if target is None:
         if ref.name in lost_names:
             return
-        fitting = [name for name, other in resources.by_name.items() if _fits(other, slot.wanted)]
-        hint = nearest(ref.name, fitting) or nearest(ref.name, resources.by_name)
+        hint = nearest(ref.name, resources.by_name)
         findings.report(resource, slot.place, "REF_UNRESOLVED", f"there is no resource '{ref.name}'", hint)
     elif isinstance(target.entry, Entry) and not target.entry.fits(slot.wanted):
-        fitting = [name for name, other in resources.by_name.items() if _fits(other, slot.wanted)]
+        fitting = (name for name, other in resources.by_name.items() if _fits(other, slot.wanted))
+        first = list(islice(fitting, 5))
         findings.report(
             resource,
             slot.place,
             "REF_KIND_MISMATCH",
             f"'{_shown(slot)}' takes '{slot.wanted}', and '{ref.name}' is of kind '{target.kind}'",
-            f"of the right kind: {', '.join(sorted(fitting)[:5])}" if fitting else None,
+            f"of the right kind: {', '.join(first)}" if first else None,
         )
 
 
@@ -118,7 +117,10 @@ def _check_cycles(resources: ResourceSet, findings: Findings) -> None:
         members = set(group)
         inside = [edge for edge in links if edge.source in members and edge.target in members]
         first = min(inside, key=lambda edge: (edge.source.source.name, edge.slot.place))
-        way = " -> ".join(circle(inside, first))
+        names = circle(inside, first)
+        if len(names) > _MOST_SHOWN:
+            names = [*names[: _MOST_SHOWN - 1], f"... ({len(names) - _MOST_SHOWN} more)", names[-1]]
+        way = " -> ".join(names)
         findings.report(
             first.source, first.slot.place, "REF_CYCLE", f"resources depend on each other in a circle: {way}"
         )

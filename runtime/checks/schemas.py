@@ -25,7 +25,7 @@ _SAMPLES: dict[str, Any] = {
 
 
 def check_schemas(resources: ResourceSet, findings: Findings) -> None:
-    """SCHEMA_REQUIRED, SCHEMA_UNKNOWN_FIELD, SCHEMA_TYPE, SCHEMA_VALUE; CEL_TYPE where a field does not take the type."""
+    """SCHEMA_REQUIRED, SCHEMA_UNKNOWN_FIELD, SCHEMA_TYPE, SCHEMA_VALUE; CEL_TYPE where a field takes another type."""
     for resource, entry in resources.known():
         if not _is_valid(resource, entry):
             from runtime.checks.schema_faults import report_faults

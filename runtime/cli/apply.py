@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.checks import Checked
 from runtime.cli import bringing_up
+from runtime.cli.output import write
 from runtime.cli.progress import PlainReport
 from runtime.errors import Error, UsageError
 from runtime.lifecycle import Live, bring_up
@@ -119,22 +120,16 @@ async def _run_target(instance: Any, inputs: Mapping[str, Any], output: str, mas
 
     if output == "events" and hasattr(instance, "run"):
         async for event in instance.run(inputs):
-            _write(masker(msgspec.json.encode(event).decode()) + "\n")
+            write(masker(msgspec.json.encode(event).decode()) + "\n")
         return
     result = await instance.invoke(inputs)
     if output == "text":
         text = result["text"] if isinstance(result, dict) and isinstance(result.get("text"), str) else None
         text = text if text is not None else msgspec.json.encode(result).decode()
-        _write(masker(text).rstrip("\n") + "\n")
+        write(masker(text).rstrip("\n") + "\n")
     else:
         data = msgspec.json.encode(result)
-        _write(masker(msgspec.json.format(data, indent=2 if output == "json" else 0).decode()) + "\n")
-
-
-def _write(text: str) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
+        write(masker(msgspec.json.format(data, indent=2 if output == "json" else 0).decode()) + "\n")
 
 
 async def _tell_what_came_up(live: Live, report: PlainReport) -> None:

@@ -32,6 +32,13 @@ def print_json(value: Any) -> None:
     sys.stdout.buffer.write(data + b"\n")
 
 
+def write(text: str) -> None:
+    """Text on standard output as UTF-8, whatever the locale says."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
 def print_error(error: Error) -> None:
     """An error as people read it: what is wrong, with what, and what to do."""
     print(encodable(f"error: {error} [{error.code}]", sys.stderr), file=sys.stderr)

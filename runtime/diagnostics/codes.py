@@ -31,7 +31,7 @@ CODES: dict[str, Code] = {
     ),
     "YAML_UNKNOWN_TAG": _error(
         "a tag that the manifest language does not have",
-        "The tags are !ref, !cel and !include-text, and !!str, !!int, !!float, !!bool, !!null, !!map and !!seq of YAML.",
+        "The tags are !ref, !cel and !include-text, and YAML's !!str, !!int, !!float, !!bool, !!null, !!map, !!seq.",
     ),
     "YAML_TOO_LARGE": _error(
         "a document is nested too deeply or grows too large",

@@ -13,24 +13,29 @@ def as_text(diagnostics: Sequence[Diagnostic], lines: Mapping[tuple[str, int], s
     """Text lines; `lines` holds the lines of the sources that findings stand in, by file and number."""
     for found in diagnostics:
         tint = _RED if found.severity == "error" else _YELLOW
-        place = f"{found.file}:{found.line}:{found.column}:"
+        place = printable(f"{found.file}:{found.line}:{found.column}:")
+        message = printable(found.message)
         if colour:
-            yield f"{_BOLD}{place}{_PLAIN} {tint}{found.severity}{_PLAIN} {_BOLD}{found.code}{_PLAIN} {found.message}"
+            yield f"{_BOLD}{place}{_PLAIN} {tint}{found.severity}{_PLAIN} {_BOLD}{found.code}{_PLAIN} {message}"
         else:
-            yield f"{place} {found.severity} {found.code} {found.message}"
+            yield f"{place} {found.severity} {found.code} {message}"
         line = lines.get((found.file, found.line))
         if line is not None and line.strip():
             yield from _excerpt(line, found.column, tint if colour else "", _PLAIN if colour else "")
         if found.hint:
-            yield f"    {_DIM if colour else ''}hint: {found.hint}{_PLAIN if colour else ''}"
+            yield f"    {_DIM if colour else ''}hint: {printable(found.hint)}{_PLAIN if colour else ''}"
 
 
 def _excerpt(line: str, column: int, tint: str, plain: str) -> Iterator[str]:
     """The line, cut around the column where it is long, and a caret under the column."""
     first = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
-    shown = "".join(character if character.isprintable() else "·" for character in line[first : first + _WIDEST])
-    yield f"    {shown}"
+    yield f"    {printable(line[first : first + _WIDEST])}"
     yield f"    {' ' * (column - 1 - first)}{tint}^{plain}"
+
+
+def printable(text: str) -> str:
+    """The text without control characters, so that neither a terminal nor a parser is misled; line ends stay."""
+    return "".join(character if character.isprintable() or character == "\n" else "·" for character in text)
 
 
 def as_data(diagnostics: Sequence[Diagnostic]) -> dict[str, Any]:

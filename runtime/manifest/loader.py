@@ -36,6 +36,9 @@ MOST_VALUES = 100_000
 MOST_CHARACTERS = 1 << 20
 """Bounds of one document (design.md section 3): levels, values with aliases expanded, characters of text."""
 
+MOST_FAULTS = 1000
+"""Of one source: whoever mends that many looks again."""
+
 _DOCUMENT_START = re.compile(r"(?:^|(?<=[\r\n]))---(?=[ \t\r\n]|\Z)")
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _NAME = re.compile(r"""\bname["']?:[ \t]*["']?([A-Za-z_][\w.-]*)""")
@@ -64,10 +67,12 @@ def load(source: Source) -> Loaded:
     """Read every document of a source; nothing is raised for what the text holds."""
     loaded = Loaded()
     for start, end, fault in _segments(source.text):
+        if len(loaded.diagnostics) > MOST_FAULTS:
+            break
         if fault is not None:
             _lose(loaded, source, start, end, fault)
             continue
-        while start < end:
+        while start < end and len(loaded.diagnostics) <= MOST_FAULTS:
             builder = _Builder(source, loaded, start)
             try:
                 builder.read(end)
@@ -179,6 +184,8 @@ class _Builder:
             parser.dispose()
 
     def fail(self, code: str, index: int, message: str, hint: str | None = None) -> None:
+        if len(self.loaded.diagnostics) >= MOST_FAULTS:
+            raise _Fault("YAML_TOO_LARGE", index, f"the text has more than {MOST_FAULTS} faults; the rest is not read")
         line, column = self.source.position(index)
         self.loaded.diagnostics.append(Diagnostic(self.source.name, line, column, code, message, hint))
 

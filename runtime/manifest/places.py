@@ -1,7 +1,7 @@
 """From a character of a string value back to the character of the text that it came from.
 
-A finding inside an expression stands where its name stands in the file, whatever quotes, escapes, folding or indentation
-lie between. Only needed when there is a finding, so it may walk the scalar.
+A finding inside an expression stands where its name stands in the file, whatever quotes, escapes, folding or
+indentation lie between. Only needed when there is a finding, so it may walk the scalar.
 """
 
 from runtime.manifest.document import Expression
@@ -10,19 +10,17 @@ from runtime.manifest.source import Source
 _ESCAPED = {"x": 2, "u": 4, "U": 8}
 
 
-def place_in(expression: Expression, offset: int, source: Source) -> int:
-    """The place of the character at `offset` of the value; behind its last character, the place behind that."""
+def places_in(expression: Expression, source: Source) -> list[int]:
+    """The place of each character of the value, and last the place behind them all."""
     raw = source.text[: expression.end]
     at = _content_start(expression, source)
     style = expression.style
-    place = at
-    for index in range(offset + 1):
-        if index == len(expression):
-            return place + 1 if len(expression) else at
-        at = _skip(expression[index], raw, at, style)
-        place = at
-        at = _advance(expression[index], raw, at, style)
-    return place
+    places = []
+    for character in expression:
+        at = _skip(character, raw, at, style)
+        places.append(at)
+        at = _advance(character, raw, at, style)
+    return [*places, places[-1] + 1 if places else at]
 
 
 def _content_start(expression: Expression, source: Source) -> int:

@@ -14,7 +14,7 @@ from runtime.checks.values import value_problem
 from runtime.errors import ManifestError
 from runtime.expressions import names_in
 from runtime.manifest import Expression
-from runtime.manifest.places import place_in
+from runtime.manifest.places import places_in
 from runtime.resource_set import Resource, ResourceSet
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -39,7 +39,19 @@ def read_values(resources: ResourceSet, wanted: list[Resource], environment: Map
     Raises ManifestError with every VALUE_MISSING and VALUE_INVALID, before anything has started.
     """
     findings = Findings([])
-    reader = _Reader(resources, os.environ if environment is None else environment)
+    values = _read(resources, wanted, _Reader(resources, os.environ if environment is None else environment), findings)
+    if findings.diagnostics:
+        raise ManifestError(findings.sorted())
+    return values
+
+
+def check_environment(resources: ResourceSet, findings: Findings) -> None:
+    """VALUE_MISSING and VALUE_INVALID of the whole set, as `read_values` finds them; no command is run."""
+    wanted = [resource for resource, _ in resources.known() if resource.owner is None]
+    _read(resources, wanted, _Reader(resources, os.environ, runs_commands=False), findings)
+
+
+def _read(resources: ResourceSet, wanted: list[Resource], reader: "_Reader", findings: Findings) -> Values:
     values = Values()
     for block in ("variables", "secrets"):
         for name, (resource, place) in _used(wanted, block).items():
@@ -55,8 +67,6 @@ def read_values(resources: ResourceSet, wanted: list[Resource], environment: Map
                 values.scope[f"{block}.{name}"] = value
                 if block == "secrets":
                     values.secrets.append(value)
-    if findings.diagnostics:
-        raise ManifestError(findings.sorted())
     return values
 
 
@@ -66,8 +76,9 @@ def _used(wanted: list[Resource], block: str) -> dict[str, tuple[Resource, int]]
     for resource in wanted:
         for expression in _expressions(resource.body):
             for name in sorted(names_in(expression, block, is_tagged=expression.is_tagged)):
-                offset = max(0, expression.find(name))
-                used.setdefault(name, (resource, place_in(expression, offset, resource.source)))
+                if name not in used:
+                    offset = max(0, expression.find(f"{block}.{name}"))
+                    used[name] = (resource, places_in(expression, resource.source)[offset])
     return used
 
 
@@ -88,12 +99,13 @@ class _Missing(Exception):
 
 
 class _Reader:
-    def __init__(self, resources: ResourceSet, environment: Mapping[str, str]) -> None:
+    def __init__(self, resources: ResourceSet, environment: Mapping[str, str], *, runs_commands: bool = True) -> None:
         application = resources.application
         body: Any = application.body if application is not None else {}
         self._declarations = {block: body.get(block) or {} for block in ("variables", "secrets")}
         self._folder = application.source.folder if application is not None else _first_folder(resources)
         self._environment = environment
+        self._runs_commands = runs_commands
         self._dotenv: Mapping[str, str | None] | None = None
 
     def read(self, block: str, name: str) -> Any:
@@ -142,8 +154,13 @@ class _Reader:
         return None
 
     def _from_command(self, command: list[str]) -> str:
+        import shutil
         import subprocess
 
+        if not self._runs_commands:
+            if shutil.which(command[0]) is None:
+                raise _Missing(f"the command '{command[0]}' is not on PATH")
+            return ""
         try:
             done = subprocess.run(
                 command, cwd=self._folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
