@@ -6,10 +6,10 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from kinds.ai.scripting.fields import ScriptedRule, ScriptedTurn
+from kinds.ai.scripting.fields import ScriptedRule, ScriptedTurn, find_pattern_fault
 from runtime.ai.contracts import Model
 from runtime.errors import StartError
-from runtime.kind import Context, Kind, kind
+from runtime.kind import Context, Inspection, Kind, kind
 
 
 @kind("Ai.ScriptedModel", implements=Model)
@@ -28,6 +28,19 @@ class ScriptedModel(Kind):
         Annotated[Sequence[ScriptedRule], Meta(description="Answers by condition; the first that fits.", min_length=1)]
         | UnsetType
     ) = UNSET
+
+    @classmethod
+    def inspect(cls, inspection: Inspection) -> None:
+        """SCHEMA_VALUE: `turns` beside `rules`, and a condition that is no regular expression."""
+        if any(inspection.find("turns")):
+            for path, _ in inspection.find("rules"):
+                inspection.report("SCHEMA_VALUE", path, "a scripted model takes `turns` or `rules`, not both")
+        for answers, condition in (("turns", "expect"), ("rules", "when")):
+            for field in ("user", "toolResult", "system"):
+                for path, pattern in inspection.find(answers, "*", condition, field):
+                    fault = find_pattern_fault(pattern)
+                    if fault is not None:
+                        inspection.report("SCHEMA_VALUE", path, f"'{pattern}' is no regular expression: {fault}")
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Model]:

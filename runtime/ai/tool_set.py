@@ -14,7 +14,6 @@ from runtime.ai.contracts import Tool, ToolProvider, ToolResult
 from runtime.ai.formats import SetAside, convert
 from runtime.errors import AgentError, Error, ToolError
 
-
 NAMES_SHOWN = 50
 """Tool names in a hint, at most."""
 

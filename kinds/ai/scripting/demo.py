@@ -17,7 +17,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'|`([^`]+)`|“([^”]+)”")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _URL = re.compile(r"https?://[^\s\"'<>]+")
-_PATH = re.compile(r"[\w.~-]*/[\w./~-]+|\b[\w-]+\.\w{1,5}\b")
+_PATH = re.compile(r"[\w.~-]*/[\w./~-]+|\b[\w-]+\.[A-Za-z]\w{0,4}\b")
 _IDLE_WORDS = frozenset(
     re.findall(
         r"\w+",

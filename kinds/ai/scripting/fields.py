@@ -5,6 +5,7 @@ name), `result` (the newest tool result: an object or list where it is JSON of o
 all calls of the last turn, in call order).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -121,3 +122,12 @@ class ScriptedRule(ScriptedAnswer):
     """An answer to every request that fits."""
 
     when: Annotated[Condition, Meta(description="The requests that the rule answers.")] = Condition()
+
+
+def find_pattern_fault(pattern: Any) -> str | None:
+    """Why a condition's text is no regular expression; None when it is one."""
+    try:
+        re.compile(pattern) if isinstance(pattern, str) else None
+    except (re.error, RecursionError, OverflowError) as error:
+        return str(error)
+    return None

@@ -8,9 +8,17 @@ import anyio
 import msgspec
 
 from kinds.ai.scripting.conversation import Conversation, split_text
-from kinds.ai.scripting.fields import Condition, ScriptedAnswer, ScriptedCall, ScriptedRule, ScriptedTurn, ScriptedUsage
+from kinds.ai.scripting.fields import (
+    Condition,
+    ScriptedAnswer,
+    ScriptedCall,
+    ScriptedRule,
+    ScriptedTurn,
+    ScriptedUsage,
+    find_pattern_fault,
+)
 from runtime.ai.contracts import ModelRequest, TextDelta, ToolCall, TurnEnd, Usage
-from runtime.errors import ModelError
+from runtime.errors import ModelError, StartError
 from runtime.kind import Context
 
 LONGEST = 300
@@ -27,6 +35,11 @@ class Script:
         self._context = context
         self._turns = turns
         self._rules = rules
+        for condition in (*(turn.expect for turn in turns), *(rule.when for rule in rules)):
+            for pattern in (condition.user, condition.tool_result, condition.system):
+                fault = find_pattern_fault(pattern)
+                if fault is not None:
+                    raise StartError(f'"{pattern}" is no regular expression: {fault}', resource=self.name)
 
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
         seen = Conversation(request)
