@@ -17,12 +17,15 @@ from runtime.mcp.fields import (
     CallTimeoutMax,
     ClientInfoField,
     ConnectTimeout,
+    Elicitation,
     ExtendOnProgress,
     Lifetime,
     MaxResultBytes,
-    Protocol,
+    ProtocolRevision,
     Required,
     Restart,
+    Roots,
+    SamplingField,
     ServerInstructions,
 )
 
@@ -42,7 +45,7 @@ class HttpClient(Kind):
         bool, Meta(description="Whether a proxy named in the environment (`HTTPS_PROXY`, ...) is used.")
     ] = False
     client_info: ClientInfoField | UnsetType = UNSET
-    protocol: Protocol = "auto"
+    protocol: ProtocolRevision = "auto"
     required: Required = True
     lifetime: Lifetime = "shared"
     restart: Restart = "on-failure"
@@ -52,6 +55,9 @@ class HttpClient(Kind):
     extend_on_progress: ExtendOnProgress = False
     max_result_bytes: MaxResultBytes = MAX_RESULT_BYTES
     server_instructions: ServerInstructions = "ignore"
+    elicitation: Elicitation = "decline"
+    roots: Roots = field(default_factory=list)
+    sampling: SamplingField | UnsetType = UNSET
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:
@@ -69,5 +75,11 @@ class HttpClient(Kind):
                 trusts_environment=self.trust_env,
             )
 
-        async with open_client(read_settings(self, is_http=True), dial, context) as client:
+        sampling = None
+        if self.sampling:
+            from kinds.ai_mcp.sampling import offer_sampling
+
+            sampling = offer_sampling(self.sampling.model, context.name)
+        settings = read_settings(self, context, sampling=sampling, is_http=True)
+        async with open_client(settings, dial, context) as client:
             yield client

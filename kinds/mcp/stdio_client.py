@@ -18,12 +18,15 @@ from runtime.mcp.fields import (
     CallTimeoutMax,
     ClientInfoField,
     ConnectTimeout,
+    Elicitation,
     ExtendOnProgress,
     Lifetime,
     MaxResultBytes,
-    Protocol,
+    ProtocolRevision,
     Required,
     Restart,
+    Roots,
+    SamplingField,
     ServerInstructions,
 )
 
@@ -64,7 +67,7 @@ class StdioClient(Kind):
         ),
     ] = 3000
     client_info: ClientInfoField | UnsetType = UNSET
-    protocol: Protocol = "auto"
+    protocol: ProtocolRevision = "auto"
     required: Required = True
     lifetime: Lifetime = "shared"
     restart: Restart = "on-failure"
@@ -74,6 +77,9 @@ class StdioClient(Kind):
     extend_on_progress: ExtendOnProgress = False
     max_result_bytes: MaxResultBytes = MAX_RESULT_BYTES
     server_instructions: ServerInstructions = "ignore"
+    elicitation: Elicitation = "decline"
+    roots: Roots = field(default_factory=list)
+    sampling: SamplingField | UnsetType = UNSET
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:
@@ -95,6 +101,11 @@ class StdioClient(Kind):
             )
             return await start_server(program, connection, limit=self.max_result_bytes)
 
-        settings = read_settings(self, grace=self.shutdown_grace_ms / 1000)
+        sampling = None
+        if self.sampling:
+            from kinds.ai_mcp.sampling import offer_sampling
+
+            sampling = offer_sampling(self.sampling.model, context.name)
+        settings = read_settings(self, context, sampling=sampling, grace=self.shutdown_grace_ms / 1000)
         async with open_client(settings, dial, context) as client:
             yield client

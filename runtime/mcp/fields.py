@@ -1,10 +1,11 @@
 """The words of a manifest that both clients know: typed once, listed by each kind."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
-from runtime.kind import Fields
+from runtime.contracts import contract
+from runtime.kind import Fields, Slot
 
 
 class ClientInfo(Fields):
@@ -15,7 +16,7 @@ class ClientInfo(Fields):
 
 
 ClientInfoField = Annotated[ClientInfo, Meta(description="How we introduce ourselves; by default as this runtime.")]
-Protocol = Annotated[
+ProtocolRevision = Annotated[
     Literal["auto", "legacy", "2026-07-28"],
     Meta(
         description="The protocol's revision: `auto` finds it out, `legacy` always shakes hands (2024-11-05 to "
@@ -57,6 +58,35 @@ ServerInstructions = Annotated[
     Literal["ignore", "system"],
     Meta(description="Whether the server's own instructions are added to the system prompt of the agents."),
 ]
+
+Elicitation = Annotated[
+    Literal["decline", "accept", "ask"],
+    Meta(
+        description="When the server asks for input: `decline` refuses, `ask` asks the person at the terminal, "
+        "`accept` fills every form by the defaults of its schema (for tests)."
+    ),
+]
+Roots = Annotated[
+    list[str],
+    Meta(description="Folders (or `file:` URIs) that the server is told to work in, relative to the manifest's."),
+]
+
+if TYPE_CHECKING:
+    AnyModel = Any
+else:
+
+    @contract("Ai.Model")
+    class AnyModel:
+        """Stands for the contract of models, which this side of the house does not know."""
+
+
+class Sampling(Fields):
+    """What answers when the server asks for a model's answer."""
+
+    model: Slot[AnyModel, "The model that is asked for the server."]  # noqa: F722
+
+
+SamplingField = Annotated[Sampling, Meta(description="Lets the server ask a model of ours; else that is refused.")]
 
 CONNECT_TIMEOUT_MS = 30_000
 CALL_TIMEOUT_MS = 120_000

@@ -1,9 +1,11 @@
 """What the fields of a client kind come to: values that a connection works with."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from runtime.kind import Context
 from runtime.version import VERSION
 
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
@@ -46,9 +48,16 @@ class Settings:
         return {offer.method: offer.handler for offer in self.offers}
 
 
-def read_settings(fields: Any, **more: Any) -> Settings:
+def read_settings(fields: Any, context: Context, *, sampling: Offer | None = None, **more: Any) -> Settings:
     """The settings that the fields common to both clients (`fields.py`) come to, and `more` of a kind's own."""
     about = fields.client_info
+    offers = [sampling] if sampling else []
+    if fields.roots:
+        offers.append(offer_roots(fields.roots, context.folder))
+    if fields.elicitation != "decline":
+        from runtime.mcp.elicitation import offer_elicitation
+
+        offers.append(offer_elicitation(fields.elicitation, context.name))
     return Settings(
         client_info={"name": about.name, "version": about.version}
         if about
@@ -60,5 +69,12 @@ def read_settings(fields: Any, **more: Any) -> Settings:
         call_timeout=fields.call_timeout_ms / 1000,
         call_timeout_max=fields.call_timeout_max_ms / 1000,
         extends_on_progress=fields.extend_on_progress,
+        offers=tuple(offers),
         **more,
     )
+
+
+def offer_roots(folders: Sequence[str], base: Path) -> Offer:
+    """The folders that a server may work in, as `file:` URIs; relative ones lie beside the manifest."""
+    roots = [{"uri": folder if "://" in folder else (base / folder).resolve().as_uri()} for folder in folders]
+    return Offer("roots", {"listChanged": False}, "roots/list", lambda _: {"roots": roots})
