@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from runtime.kind import Context, Kind, kind
+from runtime.kind import Context, Inspection, Kind, kind
 from runtime.mcp.contracts import Client
 from runtime.mcp.fields import (
     CALL_TIMEOUT_MAX_MS,
@@ -80,6 +80,21 @@ class StdioClient(Kind):
     elicitation: Elicitation = "decline"
     roots: Roots = field(default_factory=list)
     sampling: SamplingField | UnsetType = UNSET
+
+    @classmethod
+    def inspect(cls, inspection: Inspection) -> None:
+        """COMMAND_NOT_FOUND, where the user asked to look at this machine as well."""
+        if not inspection.with_environment:
+            return
+        from runtime.errors import McpError
+        from runtime.mcp.environment import find_command
+
+        given = [value for _, value in inspection.find("env", "PATH") if isinstance(value, str)]
+        for path, command in inspection.find("command"):
+            try:
+                find_command(str(command), given[0] if given else os.environ.get("PATH", os.defpath), inspection.folder)
+            except McpError as error:
+                inspection.report("COMMAND_NOT_FOUND", path, error.message, error.hint)
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:
