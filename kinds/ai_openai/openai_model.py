@@ -94,7 +94,7 @@ class ChatModel:
         if request.tools and not block:
             block = convert(request.tools, self.tool_format).encoded
         body = encode_request(self._model, {**self._options, **request.options}, request, block)
-        reply = Reply(self.name)
+        reply = Reply(self.name, self._endpoint.mask)
         async with aclosing(self._endpoint.post(body)) as texts:
             async for text in texts:
                 added = reply.read(text)

@@ -59,7 +59,7 @@ class Endpoint:
         self._headers = {"content-type": "application/json", "accept": "text/event-stream, application/json", **headers}
         self._timeout = timeout
         self._retries = retries
-        self._mask = mask
+        self.mask = mask
         self._log = log
         self._client: Any = None
 
@@ -96,6 +96,7 @@ class Endpoint:
                 response = await client.send(request, stream=True)
             except httpx2.HTTPError as error:
                 failure, headers = self._lost(error), {}
+                failure.__cause__ = error
                 may_retry = not isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol)
             else:
                 if response.status_code == 200:
@@ -155,14 +156,14 @@ class Endpoint:
         finally:
             await response.aclose()
         status = response.status_code
-        words = self._mask(read_error(body))
+        words = self.mask(read_error(body))
         message = f"the provider answered {status}" + (f": {words}" if words else "")
         details: dict[str, Any] = {"status": status}
         request_id = response.headers.get("x-request-id") or response.headers.get("request-id")
         if request_id:
             details["requestId"] = request_id
             message += f" (request {request_id})"
-        code, hint = _meaning(status)
+        code, hint = explain_status(status)
         if 300 <= status < 400:
             hint = "redirects are not followed: put the address that the provider redirects to in `baseUrl`"
         return ModelError(message, code=code, resource=self._name, hint=hint, details=details)
@@ -171,7 +172,7 @@ class Endpoint:
         import httpx2
 
         host = httpx2.URL(self._url).host
-        words = self._mask(str(error)) or type(error).__name__
+        words = self.mask(str(error)) or type(error).__name__
         if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
             return ModelError(
                 f'the provider at "{host}" cannot be reached: {words}',
@@ -226,7 +227,8 @@ def _seconds_until(date: str) -> float | None:
         return None
 
 
-def _meaning(status: int) -> tuple[str, str | None]:
+def explain_status(status: int) -> tuple[str, str | None]:
+    """The code of the error that a status is, and what to do about it."""
     if status in (401, 403):
         return "ERR_MODEL_AUTH", "check `apiKey`, and that it may use this model"
     if status == 429:

@@ -4,7 +4,7 @@ https://platform.openai.com/docs/api-reference/chat; streaming and buffered answ
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ from runtime.ai.contracts import (
     TurnEnd,
     Usage,
 )
-from runtime.ai.endpoint import read_error
+from runtime.ai.endpoint import explain_status, read_error
 from runtime.errors import ModelError
 
 FORMAT = "openai"
@@ -185,8 +185,9 @@ _CHUNKS = msgspec.json.Decoder(Chunk)
 class Reply:
     """An answer as it comes: `read` gives the text of each JSON text, `end` the turn's end."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, mask: Callable[[str], str]) -> None:
         self._name = name
+        self._mask = mask
         self._calls: list[_CallInParts] = []
         self._reason: str | None = None
         self._has_refused = False
@@ -207,7 +208,7 @@ class Reply:
                 hint="is `baseUrl` that of the API?",
             ) from error
         if chunk.error:
-            raise ModelError(f"the provider broke off: {read_error(text)}", code="ERR_MODEL_HTTP", resource=self._name)
+            raise self._broken_off(chunk.error, text)
         if chunk.usage is not None:
             self._usage = chunk.usage
         added = ""
@@ -218,6 +219,12 @@ class Reply:
             if piece is not None:
                 added += self._add(piece)
         return added
+
+    def _broken_off(self, error: Any, text: bytes) -> ModelError:
+        status = error.get("code") if isinstance(error, Mapping) else None
+        code, hint = explain_status(status if isinstance(status, int) else 500)
+        words = self._mask(read_error(text))
+        return ModelError(f"the provider broke off: {words}", code=code, resource=self._name, hint=hint)
 
     def _add(self, piece: Piece) -> str:
         for call in piece.tool_calls or ():
