@@ -155,7 +155,7 @@ class Scope:
         json_type = _JSON_TYPES.get(name.partition("<")[0])
         if json_type is None:
             message = f"the expression gives a {name.lower()}, which no field takes"
-            return "any", [Fault("CEL_TYPE", 0, message, "convert it with 'string(...)'")]
+            return "any", [Fault("CEL_TYPE", 0, message, 'convert it with "string(...)"')]
         return json_type, []
 
     def evaluate(self, text: str, values: Mapping[str, Any]) -> Any:
@@ -209,15 +209,15 @@ def _unknown_name(text: str, name: str, offset: int, known: Mapping[str, str]) -
     if start < 0:
         start = max(0, text.rfind(head, 0, offset + 1))
     if is_call:
-        return Fault("CEL_UNKNOWN_NAME", start, f"there is no function '{name}'")
+        return Fault("CEL_UNKNOWN_NAME", start, f'there is no function "{name}"')
     from difflib import get_close_matches
 
     roots = sorted({"metadata", "secrets", "variables"} | {known_name.split(".")[0] for known_name in known})
     near = get_close_matches(name, known, 1, 0.75)
     if not near and head not in roots:
         near = [root + name[len(head) :] for root in get_close_matches(head, roots, 1, 0.7)]
-    hint = f"did you mean '{near[0]}'?" if near else f"in scope are: {', '.join(roots)}"
-    return Fault("CEL_UNKNOWN_NAME", start, f"'{name}' is not in scope", hint)
+    hint = f'did you mean "{near[0]}"?' if near else f"in scope are: {', '.join(roots)}"
+    return Fault("CEL_UNKNOWN_NAME", start, f'"{name}" is not in scope', hint)
 
 
 def _offset(text: str, line: int, column: int) -> int:

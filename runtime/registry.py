@@ -127,7 +127,7 @@ class Registry:
         module = re.split(r"[@#]", source.rstrip("/").rpartition("/")[2])[0]
         prefix = _MODULES.get(module) or _camel(module.replace("-", "_"))
         if not any(_has_module(package, _snake(prefix)) for package in self._path()):
-            return f"there is no module '{module}'"
+            return f'there is no module "{module}"'
         self._prefixes[alias] = prefix
         return None
 
@@ -137,18 +137,18 @@ class Registry:
         elif os.path.isfile(path):
             files = [path]
         else:
-            return f"there is no file or folder '{os.path.basename(path)}'"
+            return f'there is no file or folder "{os.path.basename(path)}"'
         classes: dict[str, Any] = {}
         for file in files:
             try:
                 namespace = _run_file(file)
             except Exception as error:  # whatever the foreign module raises is the finding
-                return f"'{os.path.basename(file)}' cannot be imported: {error}"
+                return f'"{os.path.basename(file)}" cannot be imported: {error}'
             for value in namespace.values():
                 if getattr(value, "__kind__", ""):
                     classes[value.__kind__.rpartition(".")[2]] = value
         if not classes:
-            return f"'{os.path.basename(path)}' holds no kind"
+            return f'"{os.path.basename(path)}" holds no kind'
         self._local[alias] = classes
         return None
 
@@ -160,7 +160,7 @@ def _import(module: str, name: str) -> Entry | Contract | None:
     try:
         __import__(module)
     except ImportError as error:
-        raise Error(f"the kind '{name}' cannot be imported: {error}", code="ERR_KIND_IMPORT", resource=name) from error
+        raise Error(f'the kind "{name}" cannot be imported: {error}', code="ERR_KIND_IMPORT", resource=name) from error
     for value in vars(sys.modules[module]).values():
         if getattr(value, "__kind__", None) == name:
             return Entry(value)

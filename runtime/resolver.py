@@ -50,7 +50,7 @@ class PerCallExpression(str):
         try:
             return evaluate(self._expression, self._scope, values)
         except ExpressionError as error:
-            message = f"'{self._expression.strip()}' has no value in this call: {error}"
+            message = f'"{self._expression.strip()}" has no value in this call: {error}'
             raise ToolError(message, code="ERR_TOOL_EXPRESSION") from error
 
 
@@ -197,7 +197,7 @@ def _fill(
             _convert(node.entry, node.fields)
         except msgspec.ValidationError as error:
             findings.report(
-                resource, resource.body.start, "VALUE_INVALID", f"'{node.name}' cannot take a value: {error}"
+                resource, resource.body.start, "VALUE_INVALID", f'"{node.name}" cannot take a value: {error}'
             )
 
 

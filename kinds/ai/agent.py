@@ -110,7 +110,7 @@ class Agent(Kind):
         for path, prefix in inspection.find("toolProviders", "*", "prefix"):
             fault = find_prefix_fault(prefix, tool_format) if isinstance(prefix, str) else None
             if fault is not None:
-                inspection.report("PREFIX_INVALID", path, f"no tool can have the prefix '{prefix}': {fault}")
+                inspection.report("PREFIX_INVALID", path, f'no tool can have the prefix "{prefix}": {fault}')
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Invocable]:

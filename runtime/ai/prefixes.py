@@ -15,10 +15,10 @@ class _Rule(NamedTuple):
     longest: int
 
 
-_OPENAI = _Rule("OpenAI", r"[A-Za-z0-9_-]*", "letters, digits, '_' and '-'", 64)
-_ANTHROPIC = _Rule("Anthropic", r"[A-Za-z0-9_-]*", "letters, digits, '_' and '-'", 128)
+_OPENAI = _Rule("OpenAI", r"[A-Za-z0-9_-]*", 'letters, digits, "_" and "-"', 64)
+_ANTHROPIC = _Rule("Anthropic", r"[A-Za-z0-9_-]*", 'letters, digits, "_" and "-"', 128)
 _GEMINI = _Rule(
-    "Gemini", r"([A-Za-z_][A-Za-z0-9_.:-]*)?", "letters, digits, '_', '.', ':' and '-', a letter or '_' first", 64
+    "Gemini", r"([A-Za-z_][A-Za-z0-9_.:-]*)?", 'letters, digits, "_", ".", ":" and "-", a letter or "_" first', 64
 )
 _RULES = {
     "openai": _OPENAI,

@@ -34,20 +34,20 @@ def check_declarations(resources: ResourceSet, findings: Findings) -> None:
 def _check_kind(resource: Resource, resources: ResourceSet, findings: Findings) -> None:
     body, kind = resource.body, resource.kind
     if "kind" not in body:
-        findings.report(resource, resource.source.start_of(body.start), "KIND_MISSING", "a resource needs a 'kind'")
+        findings.report(resource, resource.source.start_of(body.start), "KIND_MISSING", 'a resource needs a "kind"')
         return
     if resource.entry is not None and not isinstance(resource.entry, Contract):
         return
     place = body.places["kind"][1]
     if kind is None or kind == "":
-        findings.report(resource, place, "KIND_MISSING", "a resource needs a 'kind'")
+        findings.report(resource, place, "KIND_MISSING", 'a resource needs a "kind"')
     elif isinstance(resource.entry, Contract):
         fitting = [name for name in resources.registry.names() if _implements(resources, name, resource.entry.name)]
         findings.report(
             resource,
             place,
             "KIND_ABSTRACT",
-            f"'{kind}' is a contract, not a kind",
+            f'"{kind}" is a contract, not a kind',
             f"kinds that implement it: {', '.join(fitting)}" if fitting else None,
         )
     elif resource.problem is not None:
@@ -55,10 +55,10 @@ def _check_kind(resource: Resource, resources: ResourceSet, findings: Findings) 
     elif isinstance(kind, Expression) or findings.is_silenced(kind):
         return
     elif not isinstance(kind, str):
-        findings.report(resource, place, "KIND_UNKNOWN", "a kind is written 'Module.Name'")
+        findings.report(resource, place, "KIND_UNKNOWN", 'a kind is written "Module.Name"')
     elif not resources.registry.is_lost(kind):
         hint = nearest(kind, resources.registry.names())
-        findings.report(resource, place, "KIND_UNKNOWN", f"there is no kind '{kind}'", hint)
+        findings.report(resource, place, "KIND_UNKNOWN", f'there is no kind "{kind}"', hint)
 
 
 def _implements(resources: ResourceSet, name: str, contract: str) -> bool:
@@ -70,22 +70,22 @@ def _check_name(resource: Resource, resources: ResourceSet, findings: Findings) 
     body, source = resource.body, resource.source
     metadata = body.get("metadata")
     if "metadata" not in body:
-        findings.report(resource, source.start_of(body.start), "NAME_MISSING", "a resource needs a 'metadata.name'")
+        findings.report(resource, source.start_of(body.start), "NAME_MISSING", 'a resource needs a "metadata.name"')
         return
     if type(metadata) is not Mapping:
         if not findings.is_silenced(metadata) and not isinstance(metadata, Expression):
             place = body.places["metadata"][1]
             findings.report(
-                resource, place, "SCHEMA_TYPE", "'metadata' takes a mapping", "write 'metadata: { name: ... }'"
+                resource, place, "SCHEMA_TYPE", '"metadata" takes a mapping', 'write "metadata: { name: ... }"'
             )
         return
     if "name" not in metadata:
         place = source.start_of(metadata.start)
-        findings.report(resource, place, "NAME_MISSING", "a resource needs a 'metadata.name'")
+        findings.report(resource, place, "NAME_MISSING", 'a resource needs a "metadata.name"')
         return
     name, place = metadata["name"], metadata.places["name"][1]
     if name is None:
-        findings.report(resource, place, "NAME_MISSING", "a resource needs a 'metadata.name'")
+        findings.report(resource, place, "NAME_MISSING", 'a resource needs a "metadata.name"')
     elif isinstance(name, Expression) or findings.is_silenced(name):
         return
     elif not isinstance(name, str):
@@ -97,13 +97,13 @@ def _check_name(resource: Resource, resources: ResourceSet, findings: Findings) 
             resource,
             place,
             "NAME_INVALID",
-            f"the name '{name}' has to be made of letters, digits and underscores, and may not start with a digit",
-            f"'{suggestion}' would be one" if suggestion else None,
+            f'the name "{name}" has to be made of letters, digits and underscores, and may not start with a digit',
+            f'"{suggestion}" would be one' if suggestion else None,
         )
     elif resources.by_name[name] is not resource:
         first = resources.by_name[name]
         shown = _shown_place(first, first.body["metadata"].places["name"][1])
-        findings.report(resource, place, "NAME_DUPLICATE", f"the name '{name}' is taken", f"it stands first at {shown}")
+        findings.report(resource, place, "NAME_DUPLICATE", f'the name "{name}" is taken', f"it stands first at {shown}")
 
 
 def _check_inline_metadata(resource: Resource, findings: Findings) -> None:
@@ -112,7 +112,7 @@ def _check_inline_metadata(resource: Resource, findings: Findings) -> None:
         return
     if type(metadata) is not Mapping:
         place = resource.body.places["metadata"][1]
-        findings.report(resource, place, "SCHEMA_TYPE", "'metadata' takes a mapping")
+        findings.report(resource, place, "SCHEMA_TYPE", '"metadata" takes a mapping')
     elif "name" in metadata:
         place = metadata.places["name"][0]
         findings.report(

@@ -58,10 +58,10 @@ def _read(resources: ResourceSet, wanted: list[Resource], reader: "_Reader", fin
             try:
                 value = reader.read(block, name)
             except _Missing as missing:
-                findings.report(resource, place, "VALUE_MISSING", f"'{block}.{name}' has no value", str(missing))
+                findings.report(resource, place, "VALUE_MISSING", f'"{block}.{name}" has no value', str(missing))
             except ValueError as problem:
                 findings.report(
-                    resource, place, "VALUE_INVALID", f"the value of '{block}.{name}' does not fit: {problem}"
+                    resource, place, "VALUE_INVALID", f'the value of "{block}.{name}" does not fit: {problem}'
                 )
             else:
                 values.scope[f"{block}.{name}"] = value
@@ -120,7 +120,7 @@ class _Reader:
         if text is None:
             if "default" in declaration:
                 return declaration["default"]
-            raise _Missing(f"set {variable} in the environment or in '.env'")
+            raise _Missing(f'set {variable} in the environment or in ".env"')
         value = _parsed(text, declaration.get("type", "string"))
         problem = value_problem(value, declaration)
         if problem is not None:
@@ -146,9 +146,9 @@ class _Reader:
                 with open(path, encoding="utf-8") as file:
                     return file.read().removesuffix("\n").removesuffix("\r")
             except FileNotFoundError:
-                raise _Missing(f"the file '{declaration['file']}' is not there") from None
+                raise _Missing(f'the file "{declaration["file"]}" is not there') from None
             except (OSError, ValueError) as error:
-                raise ValueError(f"the file '{declaration['file']}' cannot be read") from error
+                raise ValueError(f'the file "{declaration["file"]}" cannot be read') from error
         if "command" in declaration:
             return self._from_command(declaration["command"])
         return None
@@ -159,18 +159,18 @@ class _Reader:
 
         if not self._runs_commands:
             if shutil.which(command[0]) is None:
-                raise _Missing(f"the command '{command[0]}' is not on PATH")
+                raise _Missing(f'the command "{command[0]}" is not on PATH')
             return ""
         try:
             done = subprocess.run(
                 command, cwd=self._folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
             )
         except FileNotFoundError:
-            raise _Missing(f"the command '{command[0]}' is not on PATH") from None
+            raise _Missing(f'the command "{command[0]}" is not on PATH') from None
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise ValueError(f"the command '{command[0]}' did not run: {type(error).__name__}") from error
+            raise ValueError(f'the command "{command[0]}" did not run: {type(error).__name__}') from error
         if done.returncode != 0:
-            raise ValueError(f"the command '{command[0]}' ended with exit code {done.returncode}")
+            raise ValueError(f'the command "{command[0]}" ended with exit code {done.returncode}')
         return done.stdout.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
 
 
@@ -185,7 +185,7 @@ def _parsed(text: str, declared: str) -> Any:
     if declared == "boolean":
         if text in ("true", "false"):
             return text == "true"
-        raise ValueError("it has to be 'true' or 'false'")
+        raise ValueError('it has to be "true" or "false"')
     if declared == "integer":
         if re.fullmatch(r"[-+]?\d{1,300}", text):
             return int(text)

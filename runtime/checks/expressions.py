@@ -97,7 +97,7 @@ def _check(resource: Resource, expression: Expression, scope: Scope | None) -> I
                 expression.type = found_type
             faults += [(part.at + fault.offset, fault) for fault in found]
         if unclosed is not None:
-            faults.append((unclosed, Fault("CEL_SYNTAX", 0, "'${{' is never closed", "close it with '}}'")))
+            faults.append((unclosed, Fault("CEL_SYNTAX", 0, '"${{" is never closed', 'close it with "}}"')))
     if faults:
         places = places_in(expression, resource.source)
         for offset, fault in faults:

@@ -59,4 +59,4 @@ def nearest(name: str, known: Iterable[Any]) -> str | None:
         from difflib import get_close_matches
 
         same = next(iter(get_close_matches(name, names, 1, 0.6)), None)
-    return f"did you mean '{same}'?" if same is not None else None
+    return f'did you mean "{same}"?' if same is not None else None

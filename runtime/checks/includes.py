@@ -20,7 +20,7 @@ def _check(resource: Resource, include: Include, findings: Findings) -> None:
     folder = os.path.realpath(resource.source.folder)
     path = os.path.realpath(os.path.join(folder, include)) if "\0" not in include else folder
     if os.path.isabs(include) or os.path.commonpath([folder, path]) != folder:
-        message = f"'{include}' lies outside the manifest's folder"
+        message = f'"{include}" lies outside the manifest\'s folder'
         findings.report(resource, include.place, "INCLUDE_OUTSIDE", message, "move the file into the manifest's folder")
         return
     try:
@@ -29,9 +29,9 @@ def _check(resource: Resource, include: Include, findings: Findings) -> None:
         problem = (
             "is not there" if isinstance(error, FileNotFoundError) else (error.strerror or "cannot be read").lower()
         )
-        findings.report(resource, include.place, "INCLUDE_NOT_FOUND", f"the file '{include}': {problem}")
+        findings.report(resource, include.place, "INCLUDE_NOT_FOUND", f'the file "{include}": {problem}')
     except ValueError:
-        findings.report(resource, include.place, "INCLUDE_NOT_FOUND", f"the file '{include}' is not UTF-8 text")
+        findings.report(resource, include.place, "INCLUDE_NOT_FOUND", f'the file "{include}" is not UTF-8 text')
 
 
 def read_included(folder: str, path: str) -> str:

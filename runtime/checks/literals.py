@@ -37,7 +37,7 @@ def check_literals(resources: ResourceSet, findings: Findings) -> None:
             continue
         for text, place in strings(resource.body, resource.body.start):
             if _CREDENTIAL.search(text):
-                hint = "take it out: '${{ secrets.name }}' reads it from the environment"
+                hint = 'take it out: "${{ secrets.name }}" reads it from the environment'
                 if isinstance(text, Expression):
                     hint = "take the credential out of the text around the expression"
                 message = "this looks like a real credential"

@@ -38,16 +38,16 @@ def _check_slot(
         if isinstance(entry, Entry) and not entry.fits(slot.wanted):
             place = slot.inline.body.places["kind"][1]
             findings.report(
-                resource, place, "REF_KIND_MISMATCH", f"'{slot.key}' takes '{slot.wanted}', not '{slot.inline.kind}'"
+                resource, place, "REF_KIND_MISMATCH", f'"{slot.key}" takes "{slot.wanted}", not "{slot.inline.kind}"'
             )
     elif type(value) is Sequence:
-        findings.report(resource, slot.place, "SCHEMA_TYPE", f"'{_shown(slot)}' takes one reference, not a list")
+        findings.report(resource, slot.place, "SCHEMA_TYPE", f'"{_shown(slot)}" takes one reference, not a list')
     elif not isinstance(value, Expression):
         target = resources.by_name.get(value) if isinstance(value, str) else None
         name = value if target is not None and _fits(target, slot.wanted) else "Name"
-        hint = f"write '!ref {name}', or a mapping with a kind"
+        hint = f'write "!ref {name}", or a mapping with a kind'
         findings.report(
-            resource, slot.place, "REF_EXPECTED", f"'{_shown(slot)}' takes a reference to '{slot.wanted}'", hint
+            resource, slot.place, "REF_EXPECTED", f'"{_shown(slot)}" takes a reference to "{slot.wanted}"', hint
         )
 
 
@@ -55,14 +55,14 @@ def _check_reference(
     resource: Resource, slot: SlotValue, ref: Ref, resources: ResourceSet, findings: Findings, lost_names: set[str]
 ) -> None:
     if not ref.name.strip():
-        findings.report(resource, slot.place, "REF_EXPECTED", "'!ref' takes the name of a resource")
+        findings.report(resource, slot.place, "REF_EXPECTED", '"!ref" takes the name of a resource')
         return
     target = resources.by_name.get(ref.name)
     if target is None:
         if ref.name in lost_names:
             return
         hint = nearest(ref.name, resources.by_name)
-        findings.report(resource, slot.place, "REF_UNRESOLVED", f"there is no resource '{ref.name}'", hint)
+        findings.report(resource, slot.place, "REF_UNRESOLVED", f'there is no resource "{ref.name}"', hint)
     elif isinstance(target.entry, Entry) and not target.entry.fits(slot.wanted):
         fitting = (name for name, other in resources.by_name.items() if _fits(other, slot.wanted))
         first = list(islice(fitting, 5))
@@ -70,7 +70,7 @@ def _check_reference(
             resource,
             slot.place,
             "REF_KIND_MISMATCH",
-            f"'{_shown(slot)}' takes '{slot.wanted}', and '{ref.name}' is of kind '{target.kind}'",
+            f'"{_shown(slot)}" takes "{slot.wanted}", and "{ref.name}" is of kind "{target.kind}"',
             f"of the right kind: {', '.join(first)}" if first else None,
         )
 
@@ -92,7 +92,7 @@ def _check_places(resource: Resource, in_slots: set[int], findings: Findings) ->
         value = todo.pop()
         if type(value) is Ref:
             if id(value) not in in_slots and not findings.is_silenced(value):
-                message = f"'!ref {value.name}' stands in a field that takes no reference"
+                message = f'"!ref {value.name}" stands in a field that takes no reference'
                 findings.report(resource, value.place, "REF_MISPLACED", message)
         elif id(value) in skipped or findings.is_silenced(value):
             continue

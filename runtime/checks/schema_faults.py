@@ -124,7 +124,7 @@ def _report_missing(resource: Resource, error: ValidationError, path: list[Any],
     container = _value(resource, path)
     place = resource.source.start_of(container.start)
     what = str(properties.get(name, {}).get("description", "")).rstrip(".")
-    findings.report(resource, place, "SCHEMA_REQUIRED", f"the field '{name}' is missing", what or None)
+    findings.report(resource, place, "SCHEMA_REQUIRED", f'the field "{name}" is missing', what or None)
 
 
 def _report_unknown(resource: Resource, error: ValidationError, path: list[Any], findings: Findings) -> None:
@@ -135,9 +135,9 @@ def _report_unknown(resource: Resource, error: ValidationError, path: list[Any],
             continue
         hint = nearest(key, known) or f"known fields: {', '.join(sorted(known))}"
         if key == "name" and not path:
-            hint = "did you mean 'metadata.name'?"
-        where = f"{_shown(path)} has" if path else f"'{resource.kind}' has"
-        findings.report(resource, container.places[key][0], "SCHEMA_UNKNOWN_FIELD", f"{where} no field '{key}'", hint)
+            hint = 'did you mean "metadata.name"?'
+        where = f"{_shown(path)} has" if path else f'"{resource.kind}" has'
+        findings.report(resource, container.places[key][0], "SCHEMA_UNKNOWN_FIELD", f'{where} no field "{key}"', hint)
         findings.silence(error.instance[key])
 
 
@@ -166,9 +166,9 @@ def _flat(wanted: list[Any]) -> Iterator[str]:
 
 def _cel_hint(wanted: list[Any], value: Expression) -> str | None:
     if "string" in wanted and value.type in ("integer", "number", "boolean"):
-        return "convert it with 'string(...)'"
+        return 'convert it with "string(...)"'
     if "integer" in wanted and value.type in ("number", "string"):
-        return "convert it with 'int(...)'"
+        return 'convert it with "int(...)"'
     return None
 
 
@@ -214,7 +214,7 @@ def _value_message(path: list[Any], error: ValidationError) -> str:
         "minItems": lambda: f"{name} may not be empty" if limit == 1 else f"{name} has to have {limit} elements",
         "maxItems": lambda: f"{name} has more than {limit} elements",
         "minProperties": lambda: f"{name} may not be empty",
-        "pattern": lambda: f"{name} does not have the form '{limit}'",
+        "pattern": lambda: f'{name} does not have the form "{limit}"',
     }
     make = texts.get(str(error.validator))
     return make() if make else f"{name} does not fit its schema ({error.validator})"
@@ -229,12 +229,12 @@ def _value_hint(error: ValidationError) -> str | None:
 
 
 def _quoted(value: Any) -> str:
-    return f"'{value}'" if isinstance(value, str) else _described(value)
+    return f'"{value}"' if isinstance(value, str) else _described(value)
 
 
 def _shown(path: list[Any]) -> str:
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return f"'{text.lstrip('.')}'" if text else "the resource"
+    return f'"{text.lstrip(".")}"' if text else "the resource"
 
 
 def _value(resource: Resource, path: list[Any]) -> Any:

@@ -13,7 +13,7 @@ def check_usage(resources: ResourceSet, findings: Findings) -> None:
         is_work = resource.is_application or entry.fits("Runtime.Invocable")
         if resource.owner is None and resource.name not in used and not is_work:
             place = resource.body["metadata"].places["name"][1]
-            findings.report(resource, place, "RESOURCE_UNUSED", f"nothing refers to '{resource.name}'")
+            findings.report(resource, place, "RESOURCE_UNUSED", f'nothing refers to "{resource.name}"')
     _check_values(resources, findings)
 
 
@@ -33,4 +33,4 @@ def _check_values(resources: ResourceSet, findings: Findings) -> None:
         }
         for name in declarations.keys() - used:
             place = declarations.places[name][0]
-            findings.report(application, place, code, f"'{block}.{name}' is used nowhere")
+            findings.report(application, place, code, f'"{block}.{name}" is used nowhere')

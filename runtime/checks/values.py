@@ -44,7 +44,7 @@ def _check_default(application: Resource, block: str, name: str, declaration: Ma
     problem = value_problem(default, declaration)
     if problem is not None:
         place = declaration.places["default"][1]
-        findings.report(application, place, "VALUE_INVALID", f"the default of '{block}.{name}' does not fit: {problem}")
+        findings.report(application, place, "VALUE_INVALID", f'the default of "{block}.{name}" does not fit: {problem}')
 
 
 def value_problem(value: Any, declaration: dict[str, Any]) -> str | None:

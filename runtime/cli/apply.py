@@ -59,7 +59,7 @@ def _read_prompt(options: Namespace) -> str | None:
             with open(options.prompt_file, encoding="utf-8") as file:
                 return file.read()
         except (OSError, ValueError) as error:
-            raise UsageError(f"cannot read '{options.prompt_file}': it is not there, or not text") from error
+            raise UsageError(f'cannot read "{options.prompt_file}": it is not there, or not text') from error
     if options.prompt is not None and options.prompt != "-":
         return str(options.prompt)
     if "-" in options.paths:
@@ -97,7 +97,7 @@ def _targets(checked: Checked, agent: str | None, prompt: str | None) -> list[Re
         names = ", ".join(str(resource.name) for resource in found)
         raise UsageError(
             f"the set has {len(found)} agents, and the prompt is for one",
-            hint=f"pick one with '--agent': {names}" if found else "declare an 'Ai.Agent'",
+            hint=f'pick one with "--agent": {names}' if found else 'declare an "Ai.Agent"',
         )
     return found
 
@@ -138,4 +138,4 @@ async def _tell_what_came_up(live: Live, report: PlainReport) -> None:
         if hasattr(instance, "tools"):
             names = [tool.name for tool in await instance.tools()]
             report.tell(f"{node.name}: {len(names)} tools" + (f": {', '.join(names)}" if names else ""))
-    report.tell("nothing was asked: give a prompt with '--prompt', or 'targets' on the application document")
+    report.tell('nothing was asked: give a prompt with "--prompt", or "targets" on the application document')

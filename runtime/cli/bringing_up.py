@@ -62,7 +62,7 @@ def find_invocable(checked: Checked, name: str) -> Resource:
         if resource.name == name:
             return resource
     names = ", ".join(str(resource.name) for resource in found)
-    raise UsageError(f"there is no agent '{name}'", hint=f"there are: {names}" if names else "the set has none")
+    raise UsageError(f'there is no agent "{name}"', hint=f"there are: {names}" if names else "the set has none")
 
 
 def run_until_signal(main: Callable[[PlainReport], Awaitable[int]], options: Namespace) -> int:

@@ -77,11 +77,11 @@ def _without_command(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(_help())
         return 0 if words else 2
-    print(f"error: there is no command '{words[0]}'", file=sys.stderr)
+    print(f'error: there is no command "{words[0]}"', file=sys.stderr)
     from difflib import get_close_matches
 
     near = get_close_matches(words[0], COMMANDS, 1)
-    hint = f"did you mean '{near[0]}'?" if near else f"commands: {', '.join(COMMANDS)}"
+    hint = f'did you mean "{near[0]}"?' if near else f"commands: {', '.join(COMMANDS)}"
     print(f"    hint: {hint}", file=sys.stderr)
     return 2
 
@@ -93,5 +93,5 @@ def _help() -> str:
         "usage: runtime COMMAND [arguments]\n\n"
         "A declarative, manifest-driven runtime for AI agents whose tools come from MCP servers.\n\n"
         f"commands:\n{rows}\n\n"
-        "'runtime COMMAND --help' tells the arguments of a command. 'runtime --version' tells the version."
+        '"runtime COMMAND --help" tells the arguments of a command. "runtime --version" tells the version.'
     )

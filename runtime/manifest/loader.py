@@ -278,9 +278,9 @@ class _Builder:
         index = self.base + event.start_mark.index
         name = event.anchor
         if name in self.open_anchors:
-            raise _Fault("YAML_TOO_LARGE", index, f"the alias '*{name}' stands inside its own anchor")
+            raise _Fault("YAML_TOO_LARGE", index, f'the alias "*{name}" stands inside its own anchor')
         if name not in self.anchors:
-            raise _Fault("YAML_SYNTAX", index, f"there is no anchor '&{name}' before this alias")
+            raise _Fault("YAML_SYNTAX", index, f'there is no anchor "&{name}" before this alias')
         value, size = self.anchors[name]
         self.count += size
         if self.count > MOST_VALUES:
@@ -315,12 +315,12 @@ class _Builder:
     def set_key(self, level: _Level, event: Any, index: int) -> None:
         key = event.value
         if event.tag is not None and event.tag[: len(_CORE)] != _CORE and event.tag != "!":
-            self.fail("YAML_UNKNOWN_TAG", index, f"a key takes no tag '{_shown(event.tag)}'")
+            self.fail("YAML_UNKNOWN_TAG", index, f'a key takes no tag "{_shown(event.tag)}"')
         if event.anchor:
             self.anchors[event.anchor] = (key, 1)
         if key == "<<" and event.implicit[0]:
             if level.merges is not None:
-                self.fail("YAML_DUPLICATE_KEY", index, "the key '<<' stands twice in this mapping")
+                self.fail("YAML_DUPLICATE_KEY", index, 'the key "<<" stands twice in this mapping')
             level.key = key
             level.key_index = -1
             return
@@ -337,7 +337,7 @@ class _Builder:
             self.fail(
                 "YAML_DUPLICATE_KEY",
                 index,
-                f"the key '{key}' stands twice in this mapping",
+                f'the key "{key}" stands twice in this mapping',
                 f"it stands first in line {first[0]}, column {first[1]}, and that value counts",
             )
 
@@ -386,9 +386,9 @@ class _Builder:
         if tag == "!ref":
             level.discard = Ref("", index)
         elif tag == "!cel":
-            self.fail("CEL_SYNTAX", index, "'!cel' takes one expression")
+            self.fail("CEL_SYNTAX", index, '"!cel" takes one expression')
         elif tag == "!include-text":
-            self.fail("INCLUDE_NOT_FOUND", index, "'!include-text' takes one path")
+            self.fail("INCLUDE_NOT_FOUND", index, '"!include-text" takes one path')
         else:
             self.unknown_tag(tag, index)
         level.marks = (
@@ -412,9 +412,9 @@ class _Builder:
     def unknown_tag(self, tag: str, index: int) -> None:
         shown = _shown(tag)
         hint = next(
-            (f"did you mean '{known}'?" for known in ("!ref", "!cel", "!include-text") if known in shown.lower()), None
+            (f'did you mean "{known}"?' for known in ("!ref", "!cel", "!include-text") if known in shown.lower()), None
         )
-        self.fail("YAML_UNKNOWN_TAG", index, f"unknown tag '{shown}'", hint)
+        self.fail("YAML_UNKNOWN_TAG", index, f'unknown tag "{shown}"', hint)
 
     def not_mapping(self, index: int, value: Any) -> None:
         if not isinstance(value, Broken):

@@ -46,5 +46,5 @@ def resolve_as(tag: str, text: str) -> Scalar:
         "null": value is None,
     }
     if not fits[tag]:
-        raise ValueError(f"'{text}' is no {tag}")
+        raise ValueError(f'"{text}" is no {tag}')
     return float(value) if tag == "float" and value is not None else value

@@ -75,17 +75,17 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
         elif os.path.isdir(path):
             found = [entry.path for entry in os.scandir(path) if entry.name.endswith(SUFFIXES) and entry.is_file()]
             if not found:
-                raise UsageError(f"no *.yaml or *.yml in the folder '{path}'")
+                raise UsageError(f'no *.yaml or *.yml in the folder "{path}"')
             yield from (os.path.normpath(name) for name in found)
         elif any(mark in path for mark in "*?["):
             import glob
 
             found = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
             if not found:
-                raise UsageError(f"no file fits '{path}'")
+                raise UsageError(f'no file fits "{path}"')
             yield from found
         elif not os.path.lexists(path):
-            raise UsageError(f"no such file or folder: '{path}'")
+            raise UsageError(f'no such file or folder: "{path}"')
         else:
             yield path
 
@@ -97,7 +97,7 @@ def _read(name: str) -> Source:
         with open(name, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"cannot read '{name}': {(error.strerror or 'unknown').lower()}") from error
+        raise UsageError(f'cannot read "{name}": {(error.strerror or "unknown").lower()}') from error
     if len(data) > MOST_BYTES:
-        raise UsageError(f"'{name}' has more than {MOST_BYTES >> 20} MiB")
+        raise UsageError(f'"{name}" has more than {MOST_BYTES >> 20} MiB')
     return Source(name, data, os.path.dirname(os.path.abspath(name)))
