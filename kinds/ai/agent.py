@@ -99,7 +99,9 @@ class Agent(Kind):
         ]
         | UnsetType
     ) = UNSET
-
+    max_result_characters: Annotated[
+        int, Meta(description="Most characters of a tool's result that the model reads; the rest is cut off.", ge=1)
+    ] = 100_000
     limits: Annotated[RunLimits, Meta(description="The most that one run may use.")] = RunLimits()
 
     @classmethod
@@ -133,7 +135,12 @@ class Agent(Kind):
             max_steps=self.max_steps,
             on_max_steps=self.on_max_steps,
             tool_choice=self.tool_choice.name if isinstance(self.tool_choice, NamedTool) else self.tool_choice,
-            tools=ToolRules(self.on_tool_error, self.max_parallel_tools, timeout / 1000 if timeout else None),
+            tools=ToolRules(
+                self.on_tool_error,
+                self.max_parallel_tools,
+                timeout / 1000 if timeout else None,
+                self.max_result_characters,
+            ),
             limits=Limits(_given(most.tokens), _given(most.tool_calls), _given(most.seconds)),
         )
         yield LiveAgent(context.name, self.model, sources, rules, context.warn)

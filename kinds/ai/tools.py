@@ -94,7 +94,7 @@ class StaticTools:
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         entry = self._entries.get(name)
         if entry is None:
-            raise ToolError(f'there is no tool "{name}"', resource=self.name)
+            raise ToolError(f'there is no tool "{name}"', code="ERR_TOOL_UNKNOWN", resource=self.name)
         inputs: Any = arguments
         if entry.inputs is not UNSET:
             inputs = self._context.evaluate(entry.inputs, {"arguments": arguments})

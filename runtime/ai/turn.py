@@ -18,11 +18,15 @@ from runtime.errors import Error, ToolError
 
 
 class ToolRules(Struct, frozen=True):
-    """How an agent runs tools; `timeout` is in seconds, None leaves the limit to the provider."""
+    """How an agent runs tools; `timeout` is in seconds, None leaves the limit to the provider.
+
+    `longest` is the most characters of a result that the model reads.
+    """
 
     on_error: Literal["feedback", "throw"] = "feedback"
     parallel: int = 32
     timeout: float | None = None
+    longest: int = 100_000
 
 
 class Call(Struct, frozen=True):
@@ -73,8 +77,9 @@ async def _run(call: Call, rules: ToolRules) -> ToolAnswered:
         if rules.on_error == "throw":
             raise
         told = call.told
-        return ToolAnswered(told.id, told.name, error.message or EMPTY, True, error.code, (), _since(started))
-    content = read_output(result.output)
+        content = _shorten(error.message or EMPTY, rules.longest)
+        return ToolAnswered(told.id, told.name, content, True, error.code, (), _since(started))
+    content = _shorten(read_output(result.output), rules.longest)
     return ToolAnswered(call.told.id, call.told.name, content, rest=result.rest, duration_ms=_since(started))
 
 
@@ -102,6 +107,27 @@ def read_output(output: Any) -> str | list[Part]:
     if len(parts) > 1 or not isinstance(first, Text):
         return parts
     return first.text if first.text.strip() else EMPTY
+
+
+def _shorten(content: str | list[Part], longest: int) -> str | list[Part]:
+    """The content cut to that many characters of text, with a note to the model that says so."""
+    if isinstance(content, str):
+        return content if len(content) <= longest else content[:longest] + _note(len(content), longest)
+    length = sum(len(part.text) for part in content if isinstance(part, Text))
+    if length <= longest:
+        return content
+    left = longest
+    kept: list[Part] = []
+    for part in content:
+        if isinstance(part, Text):
+            part, left = Text(part.text[:left]), max(left - len(part.text), 0)
+        if not isinstance(part, Text) or part.text:
+            kept.append(part)
+    return [*kept, Text(_note(length, longest))]
+
+
+def _note(length: int, longest: int) -> str:
+    return f"\n[the result is cut here: it has {length} characters, and {longest} are shown]"
 
 
 def answer_message(answer: ToolAnswered, name: str) -> Message:

@@ -399,6 +399,30 @@ async def test_any_other_output_is_read_as_its_json_text(toolbox, agent, output,
     assert model.requests[1].messages[2].content == content
 
 
+@pytest.mark.parametrize(
+    ("output", "content"),
+    [
+        ("x" * 10, "x" * 10),
+        ("x" * 11, "x" * 10 + "\n[the result is cut here: it has 11 characters, and 10 are shown]"),
+        (
+            [Text("x" * 7), Image("aGk=", "image/png"), Text("y" * 7), Text("z")],
+            [
+                Text("x" * 7),
+                Image("aGk=", "image/png"),
+                Text("y" * 3),
+                Text("\n[the result is cut here: it has 15 characters, and 10 are shown]"),
+            ],
+        ),
+    ],
+)
+async def test_long_result_is_cut_with_a_note(toolbox, agent, output, content):
+    model = Recorder(wants(ToolCall("a", "one", "")), DONE)
+
+    await agent(model, toolbox("Tools", one=lambda: output), tools=ToolRules(longest=10)).invoke({"prompt": "go"})
+
+    assert model.requests[1].messages[2].content == content
+
+
 async def test_exception_of_a_provider_is_a_tool_error_and_a_warning(script, toolbox, agent, context):
     model = await script(turns=[{"toolCalls": [call("one")]}, {"text": "done"}])
 

@@ -97,9 +97,9 @@ class ScriptedAnswer(Fields):
     """What the model does in one turn: text, tool calls, or a failure."""
 
     text: Annotated[
-        Any,
+        str,
         Meta(
-            description="The text; expressions see `user`, `match`, `result`, `results`. Other values become JSON.",
+            description="The text; expressions see `user`, `match`, `result`, `results`, and give text or any JSON.",
             extra_json_schema=SCOPE,
         ),
     ] = ""
