@@ -2,7 +2,8 @@
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 MASK = "***"
@@ -20,6 +21,17 @@ class Masker:
 
     def __call__(self, text: str) -> str:
         return text if self._pattern is None else self._pattern.sub(MASK, text)
+
+
+def mask_json(value: Any, masker: Masker) -> Any:
+    """A JSON value with every string in it masked, keys too."""
+    if isinstance(value, str):
+        return masker(value)
+    if isinstance(value, Mapping):
+        return {masker(str(key)): mask_json(item, masker) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [mask_json(item, masker) for item in value]
+    return value
 
 
 def _forms(secret: str) -> set[str]:

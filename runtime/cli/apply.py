@@ -11,7 +11,7 @@ from runtime.checks import Checked
 from runtime.cli import bringing_up
 from runtime.cli.output import write
 from runtime.cli.progress import PlainReport
-from runtime.errors import Error, UsageError
+from runtime.errors import UsageError
 from runtime.lifecycle import Live, bring_up
 from runtime.manifest import Ref
 from runtime.masking import Masker
@@ -107,12 +107,7 @@ async def _run_targets(live: Live, targets: list[Resource], inputs: Mapping[str,
     nodes = {node.resource: node for node in live.resolved.nodes}
     for target in targets:
         instance = live.instances[nodes[target]]
-        try:
-            await _run_target(instance, inputs, options.output, masker)
-        except Error as error:
-            error.message = masker(error.message)
-            error.hint = masker(error.hint) if error.hint else None
-            raise
+        await bringing_up.masked(_run_target(instance, inputs, options.output, masker), masker)
 
 
 async def _run_target(instance: Any, inputs: Mapping[str, Any], output: str, masker: Masker) -> None:

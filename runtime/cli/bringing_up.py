@@ -4,13 +4,15 @@ import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from runtime.checks import Checked, check
 from runtime.cli.output import print_findings
 from runtime.cli.progress import PlainReport, make_report
 from runtime.diagnostics import Diagnostic
-from runtime.errors import ManifestError, UsageError
+from runtime.errors import Error, ManifestError, UsageError
 from runtime.manifest import read_sources
+from runtime.masking import Masker
 from runtime.registry import Entry
 from runtime.resolver import Resolved, resolve
 from runtime.resource_set import Resource
@@ -98,6 +100,19 @@ def run_until_signal(main: Callable[[PlainReport], Awaitable[int]], options: Nam
         return asyncio.run(run())
     finally:
         report.close()
+
+
+T = TypeVar("T")
+
+
+async def masked(work: Awaitable[T], masker: Masker) -> T:
+    """What `work` gives; an error of it leaves with the values of secrets masked."""
+    try:
+        return await work
+    except Error as error:
+        error.message = masker(error.message)
+        error.hint = masker(error.hint) if error.hint else None
+        raise
 
 
 async def _awaited(awaitable: Awaitable[int]) -> int:

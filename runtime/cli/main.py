@@ -11,6 +11,9 @@ COMMANDS = {
     "apply": "bring a set of manifests up, run what is asked, take everything down",
     "validate": "prove a set of manifests without starting anything",
     "tools": "list the tools that agents offer, in a model provider's own format",
+    "call": "call one tool of an MCP client of the set",
+    "resources": "list or read the resources of an MCP client of the set",
+    "prompts": "list or get the prompts of an MCP client of the set",
 }
 _INTERNAL = 70
 
