@@ -1,10 +1,11 @@
 """`AiOpenai.OpenaiModel`: a model behind the OpenAI API, or any server that speaks it."""
 
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ModelRequest, TextDelta, TurnEnd
 from runtime.errors import ModelError
@@ -12,6 +13,8 @@ from runtime.kind import Context, Kind, kind
 
 if TYPE_CHECKING:
     from runtime.ai.endpoint import Endpoint
+
+OPENAI = "https://api.openai.com/v1"
 
 
 @kind("AiOpenai.OpenaiModel", implements=Model)
@@ -22,9 +25,17 @@ class OpenaiModel(Kind):
 
     model: Annotated[str, Meta(description="The model's name, as the provider knows it.", min_length=1)]
     api_key: Annotated[str, Meta(description="The key, from a secret; any text for a server that asks for none.")]
-    base_url: Annotated[
-        str, Meta(description="Where the API is, up to and without `/chat/completions`.", pattern="^https?://")
-    ] = "https://api.openai.com/v1"
+    base_url: (
+        Annotated[
+            str,
+            Meta(
+                description="Where the API is, up to and without `/chat/completions`; without it what OPENAI_BASE_URL"
+                " in the environment says, as with OpenAI's own clients, or else OpenAI's address.",
+                pattern="^https?://",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     options: Annotated[
         Mapping[str, Any],
         Meta(
@@ -59,9 +70,10 @@ class OpenaiModel(Kind):
                 resource=context.name,
                 hint="look for quotes, spaces or line ends that came along when it was copied",
             )
+        base_url = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         endpoint = Endpoint(
             context.name,
-            f"{self.base_url.rstrip('/')}/chat/completions",
+            f"{base_url.rstrip('/')}/chat/completions",
             ({"authorization": f"Bearer {key}"} if key else {}) | {k.lower(): v for k, v in self.headers.items()},
             timeout=self.timeout_ms / 1000,
             retries=Retries(self.max_retries),
