@@ -175,7 +175,7 @@ def test_script_that_cannot_work_is_found_by_validate(validate):
     assert validate(manifest) == [
         "4:21 SCHEMA_VALUE '(' is no regular expression: missing ), unterminated subpattern at position 0",
         "6:3 SCHEMA_VALUE a scripted model takes `turns` or `rules`, not both",
-        "6:27 SCHEMA_VALUE '[a' is no regular expression: unterminated character set at position 0",
+        "6:25 SCHEMA_VALUE '[a' is no regular expression: unterminated character set at position 0",
     ]
 
 
