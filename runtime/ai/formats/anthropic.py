@@ -8,11 +8,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.ai.formats import names, schema
+from runtime.ai.formats import names
 from runtime.ai.formats.format import Adapted, Format, Schema
-from runtime.ai.formats.keywords import MANY, MAPS, SAME_VALUE, words
 from runtime.ai.formats.report import Rename, Report
-from runtime.ai.formats.root import state_rules
+from runtime.ai.formats.schema import objects
+from runtime.ai.formats.schema.keywords import MANY, MAPS, SAME_VALUE, words
+from runtime.ai.formats.schema.root import state_rules
 
 _KEY_LIMIT = 64
 _LEGAL_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -22,7 +23,7 @@ _BY_KEY = words("propertyNames patternProperties unevaluatedProperties")
 
 def adapt(published: Any, report: Report) -> Adapted:
     """The schema with what the Messages API takes, and the top-level keys that were renamed."""
-    flat, remarks = schema.to_object(published, report)
+    flat, remarks = objects.to_object(published, report)
     if all(map(_LEGAL_KEY.fullmatch, flat["properties"])):
         return Adapted(flat, remarks)
     offered = _offer_keys(list(flat["properties"]))

@@ -8,6 +8,8 @@ import msgspec
 
 from runtime.ai.contracts import Tool
 from runtime.ai.formats import anthropic, gemini, names, openai
+from runtime.ai.formats.arguments import ArgumentCheck
+from runtime.ai.formats.encoding import encode
 from runtime.ai.formats.format import Format
 from runtime.ai.formats.report import Entry, Rename, Report, SetAside
 from runtime.errors import AgentError, ToolError, UsageError
@@ -36,6 +38,7 @@ class Converted:
         self.tools = tuple(tools)
         self.set_aside = tuple(set_aside)
         self._collect = format.collect
+        self._checks: dict[str, ArgumentCheck] = {}
         self._by_name = {converted.name: converted for converted in tools}
 
     @cached_property
@@ -46,13 +49,25 @@ class Converted:
     @cached_property
     def encoded(self) -> bytes:
         """`payload` as JSON text, encoded once."""
-        return msgspec.json.encode(self.payload)
+        return encode(self.payload)
 
-    def restore(self, name: str, arguments: Mapping[str, Any]) -> tuple[Tool, dict[str, Any]]:
-        """The tool that the model calls `name`, and the arguments as the tool's own schema spells them.
+    @cached_property
+    def mapping(self) -> list[dict[str, Any]]:
+        """What it takes to turn a call back: `{name, tool, renames: [{path, from, to}]}` for each tool that differs."""
+        return [
+            {
+                "name": converted.name,
+                "tool": converted.tool.name,
+                "renames": [
+                    {"path": rename.path, "from": rename.original, "to": rename.offered} for rename in converted.renames
+                ],
+            }
+            for converted in self.tools
+            if converted.renames or converted.name != converted.tool.name
+        ]
 
-        Raises `ToolError` with `ERR_TOOL_UNKNOWN` for a name that was not offered.
-        """
+    def find(self, name: str) -> ConvertedTool:
+        """The tool that the model calls `name`; raises `ToolError` with `ERR_TOOL_UNKNOWN` for one not offered."""
         converted = self._by_name.get(name)
         if converted is None:
             raise ToolError(
@@ -60,7 +75,26 @@ class Converted:
                 code="ERR_TOOL_UNKNOWN",
                 hint=f"the tools are: {', '.join(self._by_name) or 'none'}",
             )
-        return converted.tool, dict(arguments)
+        return converted
+
+    def accept(self, name: str, arguments: Mapping[str, Any]) -> tuple[Tool, dict[str, Any]]:
+        """As `restore`, and the arguments checked against the tool's own schema.
+
+        Raises `ToolError`: `ERR_TOOL_UNKNOWN`, or `ERR_TOOL_ARGUMENTS` in words and keys that the model knows.
+        """
+        tool, restored = self.restore(name, arguments)
+        if name not in self._checks:
+            self._checks[name] = ArgumentCheck(tool.parameters, self._by_name[name].renames)
+        return tool, self._checks[name].accept(name, restored)
+
+    def restore(self, name: str, arguments: Mapping[str, Any]) -> tuple[Tool, dict[str, Any]]:
+        """The tool that the model calls `name`, and the arguments as the tool's own schema spells them.
+
+        Raises `ToolError` with `ERR_TOOL_UNKNOWN` for a name that was not offered.
+        """
+        converted = self.find(name)
+        own = {rename.offered: rename.original for rename in converted.renames}
+        return converted.tool, {own.get(key, key): value for key, value in arguments.items()}
 
 
 def convert(tools: Sequence[Tool], format: str, *, max_tools: int | None = None) -> Converted:

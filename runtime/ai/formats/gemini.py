@@ -6,12 +6,12 @@ own answers. `gemini` is what to send: the other can say far less.
 
 from typing import Any
 
-from runtime.ai.formats import schema
 from runtime.ai.formats.format import Adapted, Format, Schema
 from runtime.ai.formats.gemini_schema import rewrite
-from runtime.ai.formats.keywords import words
 from runtime.ai.formats.report import Report
-from runtime.ai.formats.root import state_rules
+from runtime.ai.formats.schema import objects
+from runtime.ai.formats.schema.keywords import words
+from runtime.ai.formats.schema.root import state_rules
 
 MAX_TOOLS = 512
 _RULES_OF_THE_WHOLE = words(
@@ -21,7 +21,7 @@ _RULES_OF_THE_WHOLE = words(
 
 def adapt(published: Any, report: Report) -> Adapted:
     """The schema with what `parametersJsonSchema` takes."""
-    flat, remarks = schema.to_object(published, report)
+    flat, remarks = objects.to_object(published, report)
     flat = state_rules(flat, _RULES_OF_THE_WHOLE, remarks, report)
     return Adapted(rewrite(flat, report), remarks)
 

@@ -3,15 +3,16 @@
 import math
 from typing import Any
 
-from runtime.ai.formats import loops
-from runtime.ai.formats.combining import NOTES, Combining
-from runtime.ai.formats.equality import identity
+from runtime.ai.formats.encoding import write_json
 from runtime.ai.formats.format import Schema
 from runtime.ai.formats.gemini_values import restrict
-from runtime.ai.formats.keywords import Place, pointer, types_of, words
-from runtime.ai.formats.merging import either
-from runtime.ai.formats.phrases import describe, list_values, say, say_condition, write_json
 from runtime.ai.formats.report import Report
+from runtime.ai.formats.schema import loops
+from runtime.ai.formats.schema.combining import NOTES, Combining
+from runtime.ai.formats.schema.equality import identity
+from runtime.ai.formats.schema.keywords import Place, pointer, types_of, words
+from runtime.ai.formats.schema.merging import either
+from runtime.ai.formats.schema.phrases import describe, list_values, say, say_condition
 
 _LEAF = words("type format description title default minimum maximum minItems maxItems")
 _KEPT = _LEAF | words("required propertyOrdering")

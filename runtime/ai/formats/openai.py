@@ -7,14 +7,14 @@ Python's `re` does not compile or that looks around.
 
 from typing import Any
 
-from runtime.ai.formats import patterns, schema
 from runtime.ai.formats.format import Adapted, Format, Schema
-from runtime.ai.formats.keywords import Place, pointer, rebuild, types_of, words
-from runtime.ai.formats.loosening import loosen
-from runtime.ai.formats.merging import either
-from runtime.ai.formats.phrases import describe, say
 from runtime.ai.formats.report import Report
-from runtime.ai.formats.root import state_rules
+from runtime.ai.formats.schema import objects, patterns
+from runtime.ai.formats.schema.keywords import Place, pointer, rebuild, types_of, words
+from runtime.ai.formats.schema.loosening import loosen
+from runtime.ai.formats.schema.merging import either
+from runtime.ai.formats.schema.phrases import describe, say
+from runtime.ai.formats.schema.root import state_rules
 
 MAX_TOOLS = 128
 _RULES_OF_THE_WHOLE = words("not if then else dependentRequired dependentSchemas")
@@ -22,7 +22,7 @@ _RULES_OF_THE_WHOLE = words("not if then else dependentRequired dependentSchemas
 
 def adapt(published: Any, report: Report) -> Adapted:
     """The schema with what OpenAI takes without `strict`."""
-    flat, remarks = schema.to_object(published, report)
+    flat, remarks = objects.to_object(published, report)
     weakened = report.weakened
 
     def change(part: Any, place: Place) -> Any:

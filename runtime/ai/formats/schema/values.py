@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from runtime.ai.formats.keywords import TYPES, words
+from runtime.ai.formats.schema.keywords import TYPES, words
 
 LOST = object()
 """Stands for a value of which nothing can be made."""

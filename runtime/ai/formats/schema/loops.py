@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from runtime.ai.formats.format import Schema
-from runtime.ai.formats.keywords import MAPS, ONE, SAME_VALUE
 from runtime.ai.formats.report import Report
+from runtime.ai.formats.schema.keywords import MAPS, ONE, SAME_VALUE
 
 _PREFIX = "#/$defs/"
 

@@ -2,17 +2,10 @@
 
 from typing import Any
 
-import msgspec
-
+from runtime.ai.formats.encoding import write_json
 from runtime.ai.formats.format import Schema
 
 _LONGEST = 400
-
-
-def write_json(value: Any) -> str:
-    """A JSON value in one line, cut where it would be too long to read."""
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
 def describe(schema: Schema, *sentences: str) -> Schema:

@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Any
 
-from runtime.ai.formats.keywords import MANY, MAPS, ONE, Place, pointer, words
+from runtime.ai.formats.schema.keywords import MANY, MAPS, ONE, Place, pointer, words
 
 _NESTING = ONE | MANY | {"additionalItems"}
 _MAPS = MAPS | {"definitions", "dependencies"}

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from runtime.ai.formats.equality import distinct, identity, same
+from runtime.ai.formats.encoding import write_json
 from runtime.ai.formats.format import Schema
-from runtime.ai.formats.keywords import types_of, words
-from runtime.ai.formats.phrases import describe, write_json
+from runtime.ai.formats.schema.equality import distinct, identity, same
+from runtime.ai.formats.schema.keywords import types_of, words
+from runtime.ai.formats.schema.phrases import describe
 
 Lose = Callable[[str, Any], None]
 """Told of a keyword and its value that the merged schema has no place for; without it the schema accepts more."""

@@ -7,11 +7,12 @@ all of them require. Which of them belong together is then said in words, for th
 from collections.abc import Sequence
 from typing import Any
 
+from runtime.ai.formats.encoding import write_json
 from runtime.ai.formats.format import Schema
-from runtime.ai.formats.keywords import Place, children, pointer, types_of, words
-from runtime.ai.formats.merging import both, either
-from runtime.ai.formats.phrases import say, say_condition, write_json
 from runtime.ai.formats.report import Report
+from runtime.ai.formats.schema.keywords import Place, children, pointer, types_of, words
+from runtime.ai.formats.schema.merging import both, either
+from runtime.ai.formats.schema.phrases import say, say_condition
 
 _COMBINING = words("$ref allOf anyOf oneOf")
 _DEEPEST = 50

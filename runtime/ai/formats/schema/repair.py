@@ -8,12 +8,12 @@ that only leads back to itself, and no keyword whose value is not what 2020-12 w
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.ai.formats import dialects, loops
 from runtime.ai.formats.format import Schema
-from runtime.ai.formats.keywords import MANY, MAPS, ONE, Place, pointer, words
-from runtime.ai.formats.references import References
 from runtime.ai.formats.report import Effect, Report
-from runtime.ai.formats.values import ANYTHING, FIXES, LOST, NOTES_ONLY, type_name
+from runtime.ai.formats.schema import dialects, loops
+from runtime.ai.formats.schema.keywords import MANY, MAPS, ONE, Place, pointer, words
+from runtime.ai.formats.schema.references import References
+from runtime.ai.formats.schema.values import ANYTHING, FIXES, LOST, NOTES_ONLY, type_name
 
 MAX_DEPTH = 100
 _OPEN_OR_CLOSED = frozenset(("additionalProperties", "unevaluatedProperties", "unevaluatedItems"))

@@ -7,9 +7,9 @@ counts the members that `contains` or the keywords around left over. There a los
 from typing import Any
 
 from runtime.ai.formats.format import Schema
-from runtime.ai.formats.keywords import Place, pointer, rebuild, words
-from runtime.ai.formats.phrases import describe, say, say_condition
 from runtime.ai.formats.report import Report
+from runtime.ai.formats.schema.keywords import Place, pointer, rebuild, words
+from runtime.ai.formats.schema.phrases import describe, say, say_condition
 
 _TURNING = words("not if then else oneOf maxContains unevaluatedProperties unevaluatedItems")
 

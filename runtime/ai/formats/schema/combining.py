@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import msgspec
-
+from runtime.ai.formats.encoding import encode
 from runtime.ai.formats.format import Schema
-from runtime.ai.formats.keywords import Place, pointer, words
-from runtime.ai.formats.merging import both
-from runtime.ai.formats.phrases import say
 from runtime.ai.formats.report import Report
+from runtime.ai.formats.schema.keywords import Place, pointer, words
+from runtime.ai.formats.schema.merging import both
+from runtime.ai.formats.schema.phrases import say
 
 NOTES = words("title description default deprecated examples example readOnly writeOnly $comment discriminator")
 """Keywords that may stand beside a reference without ruling anything."""
@@ -39,7 +38,7 @@ class Combining:
         if name in merged:
             return {}
         definition = self._definitions[name]
-        size = max(_LEAST, len(msgspec.json.encode(definition)))
+        size = max(_LEAST, len(encode(definition)))
         if name in self.unfolded or size > self._room:
             return None
         self._room -= size

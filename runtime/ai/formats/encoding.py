@@ -1,0 +1,20 @@
+"""JSON values as JSON text."""
+
+import json
+from typing import Any
+
+import msgspec
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON in UTF-8; half a surrogate pair, which UTF-8 cannot hold, stays an escape."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def write_json(value: Any, limit: int = 400) -> str:
+    """A JSON value in one line of at most about `limit` characters, cut where it is longer."""
+    text = encode(value).decode()
+    return text if len(text) <= limit else text[:limit] + "…"
