@@ -97,6 +97,7 @@ class Kind(Fields):
 
     __kind__: ClassVar[str] = ""
     __implements__: ClassVar[tuple[str, ...]] = ()
+    opens_first: ClassVar[bool] = False  # its opening starts a process: everything else is built while that boots
 
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:

@@ -103,7 +103,8 @@ class _Supervisor:
     def start(self, group: TaskGroup) -> None:
         if not self._owners:
             self.settled.set()
-        for owner in self._owners.values():
+        owners = sorted(self._owners.values(), key=lambda owner: not owner.node.entry.cls.opens_first)
+        for owner in owners:
             group.start_soon(self._own, owner)
 
     async def stop(self) -> None:

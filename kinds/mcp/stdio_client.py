@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -34,6 +34,8 @@ from runtime.mcp.fields import (
 @kind("Mcp.StdioClient", implements=Client)
 class StdioClient(Kind):
     """Starts an MCP server as a child process and speaks with it over its pipes."""
+
+    opens_first: ClassVar[bool] = True
 
     command: Annotated[
         str,
@@ -104,7 +106,7 @@ class StdioClient(Kind):
         from runtime.mcp.settings import read_settings
         from runtime.mcp.stdio import StdioWire, start_server
 
-        async def dial(connection: Connection) -> StdioWire:
+        async def dial(connection: Connection, deadline: float) -> StdioWire:
             program = prepare_program(
                 self.command,
                 self.args,
