@@ -1,0 +1,71 @@
+"""What a command imports is most of what it costs: the heavy packages stay out of what does not need them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import environment
+
+ROOT = Path(__file__).parent.parent
+SEED = str(Path(__file__).with_name("seed.yaml"))
+HEAVY = {"mcp", "pydantic", "httpx2", "jsonschema", "asyncio", "anyio", "rich", "importlib.metadata"}
+
+RUN = """
+import os, sys
+from runtime.cli.main import main
+code = main(sys.argv[1:])
+sys.stdout.flush()
+print(code, *sys.modules, file=sys.stderr)
+sys.stderr.flush()
+os._exit(0)
+"""
+
+
+def imported(folder: Path, program: str, *arguments: str) -> tuple[int, set[str]]:
+    """The code that a program gives in an interpreter of its own, and the modules that it imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env=environment(folder),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    code, *modules = done.stderr.split()
+    return int(code), set(modules)
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_validate_imports_nothing_heavy_while_nothing_is_wrong(output: str, tmp_path: Path) -> None:
+    code, modules = imported(tmp_path, RUN, "validate", SEED, "--output", output)
+
+    assert (code, modules & HEAVY) == (0, set())
+    assert "kinds.ai.agent" in modules
+
+
+def test_help_imports_neither_the_manifest_reader_nor_the_kinds(tmp_path: Path) -> None:
+    code, modules = imported(tmp_path, RUN, "--help")
+
+    assert (code, modules & (HEAVY | {"yaml", "msgspec", "argparse", "typing", "runtime.kind", "kinds"})) == (0, set())
+
+
+def test_the_help_of_a_command_imports_no_kind_and_nothing_heavy(tmp_path: Path) -> None:
+    program = RUN.replace(
+        "main(sys.argv[1:])", "0\ntry:\n    main(sys.argv[1:])\nexcept SystemExit as end:\n    code = end.code"
+    )
+
+    code, modules = imported(tmp_path, program, "validate", "--help")
+
+    assert (code, modules & (HEAVY | {"yaml", "msgspec", "kinds"})) == (0, set())
+
+
+def test_importing_every_kind_imports_nothing_heavy(tmp_path: Path) -> None:
+    files = sorted((ROOT / "kinds").glob("*/*.py"))
+    names = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files if "@kind(" in file.read_text()]
+    program = "import sys\n" + "".join(f"import {name}\n" for name in names) + "print(0, *sys.modules, file=sys.stderr)"
+
+    code, modules = imported(tmp_path, program)
+
+    assert (code, modules & HEAVY) == (0, set())
+    assert len(names) >= 7
