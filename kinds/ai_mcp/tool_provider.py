@@ -15,7 +15,7 @@ from runtime.mcp.contracts import Client
 class McpToolProvider(Kind):
     """Offers the tools of an MCP server to an agent."""
 
-    client: Slot[Client, "Any MCP client: stdio or Streamable HTTP."]  # noqa: F722
+    client: Slot[Client, "Any MCP client: stdio or Streamable HTTP."]
     results: Annotated[
         Literal["structured", "both"],
         Meta(

@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
 from runtime.kind import Context, Kind, kind
+from runtime.mcp.auth_fields import Auth, Tls
 from runtime.mcp.contracts import Client
 from runtime.mcp.fields import (
     CALL_TIMEOUT_MAX_MS,
@@ -41,6 +42,19 @@ class HttpClient(Kind):
         dict[str, str],
         Meta(description="Headers of every request to the server, such as `Authorization`; no other host gets them."),
     ] = field(default_factory=dict)
+    auth: Annotated[Auth, Meta(description="How the client proves who it is.")] | UnsetType = UNSET
+    transport: Annotated[
+        Literal["streamable", "sse"],
+        Meta(description="`streamable` is Streamable HTTP, `sse` the transport before it, for old servers."),
+    ] = "streamable"
+    session_id: (
+        Annotated[
+            str,
+            Meta(description="A session that was opened elsewhere: it is joined, and not ended here.", min_length=1),
+        ]
+        | UnsetType
+    ) = UNSET
+    tls: Annotated[Tls, Meta(description="Certificates of an https connection.")] | UnsetType = UNSET
     trust_env: Annotated[
         bool, Meta(description="Whether a proxy named in the environment (`HTTPS_PROXY`, ...) is used.")
     ] = False
@@ -62,24 +76,38 @@ class HttpClient(Kind):
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:
         from runtime.mcp.client import open_client
-        from runtime.mcp.connection import Connection
-        from runtime.mcp.http import HttpWire, open_endpoint
+        from runtime.mcp.dialing import HttpDialer
         from runtime.mcp.settings import read_settings
-
-        async def dial(connection: Connection) -> HttpWire:
-            return open_endpoint(
-                connection,
-                self.url,
-                self.headers,
-                limit=self.max_result_bytes,
-                trusts_environment=self.trust_env,
-            )
 
         sampling = None
         if self.sampling:
             from kinds.ai_mcp.sampling import offer_sampling
 
             sampling = offer_sampling(self.sampling.model, context.name)
-        settings = read_settings(self, context, sampling=sampling, is_http=True)
-        async with open_client(settings, dial, context) as client:
-            yield client
+        dialer = HttpDialer(
+            context,
+            self.url,
+            self.headers,
+            limit=self.max_result_bytes,
+            trusts_environment=self.trust_env,
+            transport=self.transport,
+            auth=self.auth or None,
+            tls=self.tls or None,
+            session_id=self.session_id or None,
+        )
+        settings = read_settings(
+            self,
+            context,
+            sampling=sampling,
+            is_http=True,
+            is_adopted=bool(self.session_id),
+            is_legacy=self.transport == "sse",
+            waits_for_person=bool(
+                self.auth and self.auth.authorization_code and self.auth.authorization_code.interactive
+            ),
+        )
+        try:
+            async with open_client(settings, dialer, context) as client:
+                yield client
+        finally:
+            dialer.close()

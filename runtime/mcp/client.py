@@ -29,7 +29,8 @@ RESTART_PAUSE, LONGEST_RESTART_PAUSE = 0.5, 30.0
 LATE_PAUSES = (5.0, 10.0, 20.0, 40.0, 60.0)  # seconds between the tries of an optional server in the background
 FAILED_GRACE = 1.0  # seconds that a server whose start failed gets to leave by itself
 
-Dial = Callable[[Connection], Awaitable[Wire]]
+Dial = Callable[[Connection, float], Awaitable[Wire]]
+"""Opens a way to the server, until a moment of the loop's clock; raises `McpError`."""
 
 
 class McpClient:
@@ -224,7 +225,7 @@ class McpClient:
 
     async def _open_once(self, protocol: str, deadline: float) -> Session:
         connection = Connection(self.name, self._ear, self._context.mask)
-        wire = connection.wire = await self._dial(connection)
+        wire = connection.wire = await self._dial(connection, deadline)
         settings = self._settings
         session = Session(connection, settings.client_info, settings.capabilities, is_http=settings.is_http)
         try:

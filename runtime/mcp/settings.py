@@ -8,6 +8,8 @@ from typing import Any
 from runtime.kind import Context
 from runtime.version import VERSION
 
+PATIENCE = 300.0  # seconds that a person gets to sign in
+
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
 
 
@@ -48,7 +50,15 @@ class Settings:
         return {offer.method: offer.handler for offer in self.offers}
 
 
-def read_settings(fields: Any, context: Context, *, sampling: Offer | None = None, **more: Any) -> Settings:
+def read_settings(
+    fields: Any,
+    context: Context,
+    *,
+    sampling: Offer | None = None,
+    is_legacy: bool = False,
+    waits_for_person: bool = False,
+    **more: Any,
+) -> Settings:
     """The settings that the fields common to both clients (`fields.py`) come to, and `more` of a kind's own."""
     about = fields.client_info
     offers = [sampling] if sampling else []
@@ -62,10 +72,10 @@ def read_settings(fields: Any, context: Context, *, sampling: Offer | None = Non
         client_info={"name": about.name, "version": about.version}
         if about
         else {"name": "runtime", "version": VERSION},
-        protocol=fields.protocol,
+        protocol="legacy" if is_legacy else fields.protocol,
         is_required=fields.required,
         restarts=fields.restart == "on-failure",
-        connect_timeout=fields.connect_timeout_ms / 1000,
+        connect_timeout=max(fields.connect_timeout_ms / 1000, PATIENCE if waits_for_person else 0.0),
         call_timeout=fields.call_timeout_ms / 1000,
         call_timeout_max=fields.call_timeout_max_ms / 1000,
         extends_on_progress=fields.extend_on_progress,
