@@ -1,1 +1,61 @@
-"""The engine: it knows no kind by name and never imports `kinds`."""
+"""The engine's public API. It knows no kind by name and never imports `kinds`.
+
+Names are imported when they are first used, so that `runtime --help` pays for none of them.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runtime.diagnostics import Diagnostic
+    from runtime.embedding import open_manifests, validate
+    from runtime.errors import (
+        AgentError,
+        Error,
+        ExpectationError,
+        ManifestError,
+        McpError,
+        ModelError,
+        StartError,
+        ToolError,
+        UsageError,
+    )
+    from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
+    from runtime.version import VERSION
+
+__all__ = [
+    "FIXED",
+    "VERSION",
+    "AgentError",
+    "Context",
+    "Diagnostic",
+    "Error",
+    "ExpectationError",
+    "Fields",
+    "Inspection",
+    "Kind",
+    "ManifestError",
+    "McpError",
+    "ModelError",
+    "Slot",
+    "StartError",
+    "ToolError",
+    "UsageError",
+    "kind",
+    "open_manifests",
+    "per_call",
+    "validate",
+]
+
+_HOMES = {
+    "runtime.diagnostics": ("Diagnostic",),
+    "runtime.embedding": ("open_manifests", "validate"),
+    "runtime.kind": ("FIXED", "Context", "Fields", "Inspection", "Kind", "Slot", "kind", "per_call"),
+    "runtime.version": ("VERSION",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f'module "runtime" has no attribute "{name}"')
+    home = next((module for module, names in _HOMES.items() if name in names), "runtime.errors")
+    return getattr(__import__(home, fromlist=[name]), name)

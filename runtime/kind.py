@@ -81,6 +81,9 @@ class Inspection(Protocol):
         Expressions, included files and what was reported already are left out.
         """
 
+    def names(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """The names that the references along a path of slots give, each with its own path."""
+
     def kind_at(self, *path: str | int) -> "type[Kind] | None":
         """The kind of the resource in a slot, where it is known."""
 

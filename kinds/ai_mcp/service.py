@@ -34,6 +34,7 @@ class McpService:
     """The clients of a set, by name."""
 
     def __init__(self, clients: Sequence[Client], context: Context) -> None:
+        """`context` is told of what is warned of and logged."""
         self._context = context
         self._tools = {client.name: McpTools(client, "structured", context) for client in clients}
 
@@ -72,7 +73,7 @@ class McpService:
         return self._tools[server]
 
     async def fetch(self, rules: ServiceRules) -> list[ServerTool]:
-        """The tools that the rules ask for; what was found is logged, server by server."""
+        """The tools that the rules ask for; a server that cannot list its own is warned of and left out."""
         if not rules.enabled:
             return []
         if rules.mode == "auto":
@@ -84,10 +85,13 @@ class McpService:
                     found += await self.list_server_tools(server)
                 except Error as error:
                     self._context.warn(f'the tools of the server "{server}" cannot be listed: {error.message}')
+        return found
+
+    def log(self, found: Sequence[ServerTool]) -> None:
+        """Tell what was found, grouped by server."""
         for server in dict.fromkeys(tool.server for tool in found):
             names = [tool.name for tool in found if tool.server == server]
             self._context.log(f"{server}: {len(names)} tools: {', '.join(names)}")
-        return found
 
 
 class ServiceTools:
@@ -109,6 +113,7 @@ class ServiceTools:
         """The tools by their ids; the same object again as long as nothing changed."""
         found = await self._service.fetch(self._rules)
         if found != self._found:
+            self._service.log(found)
             self._found = found
             self._tools = [Tool(tool.id, tool.description, tool.parameters) for tool in found]
         return self._tools

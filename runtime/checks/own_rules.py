@@ -38,6 +38,9 @@ class _Inspection:
             ]
         yield from (found for found in todo if not isinstance(found[1], (Expression, Include)))
 
+    def names(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        yield from ((found, value.name) for found, value in self.find(*path) if isinstance(value, Ref))
+
     def kind_at(self, *path: str | int) -> Any:
         value: Any = self._resource.body
         for step in path:
