@@ -63,13 +63,14 @@ class OpenaiModel(Kind):
         def mask(text: str) -> str:
             return context.mask(text.replace(key, "***") if len(key) > 3 else text)
 
-        if not key.isascii() or not key.isprintable():
-            raise ModelError(
-                "`apiKey` has characters that no header can carry",
-                code="ERR_MODEL_AUTH",
-                resource=context.name,
-                hint="look for quotes, spaces or line ends that came along when it was copied",
-            )
+        for field, value in (("apiKey", key), *((f"headers.{name}", value) for name, value in self.headers.items())):
+            if not value.isascii() or not value.isprintable():
+                raise ModelError(
+                    f"`{field}` has characters that no header can carry",
+                    code="ERR_MODEL_AUTH",
+                    resource=context.name,
+                    hint="look for quotes, spaces or line ends that came along when it was copied",
+                )
         base_url = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         endpoint = Endpoint(
             context.name,

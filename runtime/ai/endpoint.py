@@ -3,6 +3,7 @@
 import random
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from runtime.ai.sse import EventReader
 from runtime.errors import ModelError
+from runtime.version import VERSION
 
 CONNECT_LIMIT = 5.0
 """Seconds for reaching the provider; the official clients wait as long."""
@@ -18,8 +20,18 @@ CONNECT_LIMIT = 5.0
 LONGEST_WAIT = 120.0
 """Seconds that a provider may ask us to wait before a retry; after a longer `Retry-After` there is none."""
 
+KEPT_OPEN = 30.0
+"""Seconds that a connection is kept for the next request; the next one after that makes its own."""
+
 ERROR_LIMIT = 64 * 1024
 """Bytes of an error's body that are read."""
+
+OUR_HEADERS = {
+    "content-type": "application/json",
+    "accept": "text/event-stream, application/json",
+    "accept-encoding": "identity",  # a stream that is packed comes late
+    "user-agent": f"manifest-runtime/{VERSION}",
+}
 
 RETRIED = frozenset((408, 409, 429))
 
@@ -40,7 +52,7 @@ class Retries(Struct, frozen=True):
 
 
 class Endpoint:
-    """Posts to one URL through one client, which opens lazily and closes with `aclose`."""
+    """Posts to one URL, any number of requests at once; connections are kept until `aclose`."""
 
     def __init__(
         self,
@@ -56,29 +68,52 @@ class Endpoint:
         """`timeout` is in seconds, between any two pieces of the answer; `mask` hides secrets in a provider's words."""
         self._name = name
         self._url = url
-        self._headers = {"content-type": "application/json", "accept": "text/event-stream, application/json", **headers}
+        self._headers: Any = {**OUR_HEADERS, **headers}
         self._timeout = timeout
         self._retries = retries
         self.mask = mask
         self._log = log
-        self._client: Any = None
+        self._host = ""
+        self._address: Any = url
+        self._extensions: dict[str, Any] = {}
+        self._idle: list[Any] = []
+        self._make_transport: Callable[[], Any] = self._prepare
 
-    def connect(self) -> Any:
-        """The HTTP client; the first call makes it, and the TLS context only where the URL needs one."""
-        if self._client is None:
-            import httpx2
+    def connect(self) -> None:
+        """Make what the first request needs, while there is time: the HTTP library's import takes most of it."""
+        self._idle.append(self._make_transport())
 
-            self._client = httpx2.AsyncClient(
-                verify=self._url.startswith("https:"),
-                timeout=httpx2.Timeout(self._timeout, connect=min(CONNECT_LIMIT, self._timeout)),
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30.0),
-                headers=self._headers,
-            )
-        return self._client
+    def _prepare(self) -> Any:
+        """Make what all transports share, and the first of them.
+
+        A transport serves one request at a time: what a pool costs a request grows with its connections, and a client's
+        cookies, redirects and sign-in have no use here.
+        """
+        import httpx2
+
+        self._headers = httpx2.Headers(self._headers)
+        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEPT_OPEN)
+        timeout = httpx2.Timeout(self._timeout, connect=min(CONNECT_LIMIT, self._timeout))
+        self._extensions = {"timeout": timeout.as_dict()}
+        # Reading the system's certificates takes a while: once, and only for https.
+        tls = httpx2.create_ssl_context(verify=self._url.startswith("https:"))
+        try:
+            self._host = read_host(self._url)
+            self._address = httpx2.URL(self._url)
+            proxy = find_proxy(self._url)
+            self._make_transport = partial(httpx2.AsyncHTTPTransport, verify=tls, limits=limits, proxy=proxy)
+            return self._make_transport()
+        except (httpx2.InvalidURL, ValueError, ImportError) as error:  # ImportError: a proxy of an optional kind
+            raise ModelError(
+                f"the provider's address, or the proxy in the environment, cannot be used: {self.mask(str(error))}",
+                code="ERR_MODEL_CONNECTION",
+                resource=self._name,
+                hint="check `baseUrl`, and HTTP_PROXY, HTTPS_PROXY and NO_PROXY",
+            ) from error
 
     async def aclose(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
+        while self._idle:
+            await self._idle.pop().aclose()
 
     async def post(self, body: bytes) -> AsyncGenerator[bytes, None]:
         """The answer's JSON texts: the data of each event of a stream, or the one text of an answer in one piece.
@@ -86,21 +121,34 @@ class Endpoint:
         Raises `ModelError`: ERR_MODEL_HTTP, ERR_MODEL_AUTH, ERR_MODEL_RATE_LIMIT, ERR_MODEL_TIMEOUT,
         ERR_MODEL_CONNECTION. A request is repeated only as long as nothing of an answer has come.
         """
+        transport = self._idle.pop() if self._idle else self._make_transport()
+        try:
+            response = await self._send(transport, body)
+            async with aclosing(self._read(response)) as texts:
+                async for text in texts:
+                    yield text
+        finally:
+            self._idle.append(transport)
+
+    async def _send(self, transport: Any, body: bytes) -> Any:
+        """The response to an accepted request, its body unread, after as many retries as it takes."""
         import httpx2
 
-        client = self.connect()
         attempt = 0
         while True:
             try:
-                request = client.build_request("POST", self._url, content=body)
-                response = await client.send(request, stream=True)
+                request = httpx2.Request(
+                    "POST", self._address, headers=self._headers, content=body, extensions=self._extensions
+                )
+                response = await transport.handle_async_request(request)
+                response.request = request
             except httpx2.HTTPError as error:
                 failure, headers = self._lost(error), {}
                 failure.__cause__ = error
                 may_retry = not isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol)
             else:
                 if response.status_code == 200:
-                    break
+                    return response
                 failure = await self._refused(response)
                 headers = response.headers
                 may_retry = _may_retry(response.status_code, headers)
@@ -110,9 +158,6 @@ class Endpoint:
             attempt += 1
             self._log(f"{failure.message}; retry {attempt} of {self._retries.count} in {wait:.1f} s")
             await anyio.sleep(wait)
-        async with aclosing(self._read(response)) as texts:
-            async for text in texts:
-                yield text
 
     async def _read(self, response: Any) -> AsyncGenerator[bytes, None]:
         import httpx2
@@ -171,7 +216,7 @@ class Endpoint:
     def _lost(self, error: Exception) -> ModelError:
         import httpx2
 
-        host = httpx2.URL(self._url).host
+        host = self._host
         words = self.mask(str(error)) or type(error).__name__
         if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
             return ModelError(
@@ -192,6 +237,29 @@ class Endpoint:
             code="ERR_MODEL_CONNECTION",
             resource=self._name,
         )
+
+
+def read_host(url: str) -> str:
+    """The host of a URL; raises `ValueError` when there is none, or its port is no port."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    if not parts.hostname or parts.port == 0:
+        raise ValueError("it names no host, or no port")
+    return parts.hostname
+
+
+def find_proxy(url: str) -> str | None:
+    """The proxy that the environment has for a URL: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, but for hosts in NO_PROXY."""
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(url)
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.hostname or ""):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _may_retry(status: int, headers: Mapping[str, str]) -> bool:

@@ -4,7 +4,7 @@ https://platform.openai.com/docs/api-reference/chat; streaming and buffered answ
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -60,20 +60,28 @@ def _encode_choice(choice: str) -> Any:
     return choice if choice in ("none", "required") else {"type": "function", "function": {"name": choice}}
 
 
-def _encode_messages(messages: Sequence[Message]) -> Iterator[bytes]:
+def _encode_messages(messages: Sequence[Message]) -> list[bytes]:
+    try:
+        return [message.wire[FORMAT] for message in messages]
+    except KeyError:
+        _encode_new(messages)
+    return [message.wire[FORMAT] for message in messages]
+
+
+def _encode_new(messages: Sequence[Message]) -> None:
+    """Give each message its encoded form, once; images of tool results follow the last of a run of tool messages."""
     images: list[Image] = []
-    for message in messages:
-        if images and message.role != "tool":
-            yield _attach(images)
-            images = []
-        wire = message.wire.get(FORMAT)
-        if wire is None:
-            wire = message.wire[FORMAT] = msgspec.json.encode(_encode_message(message, len(images)))
-        yield wire
-        if message.role == "tool" and not isinstance(message.content, str):
-            images += [part for part in message.content if isinstance(part, Image)]
-    if images:
-        yield _attach(images)
+    for place, message in enumerate(messages):
+        if FORMAT in message.wire:
+            continue
+        wire = msgspec.json.encode(_encode_message(message, len(images)))
+        if message.role == "tool":
+            if not isinstance(message.content, str):
+                images += [part for part in message.content if isinstance(part, Image)]
+            if images and (place + 1 == len(messages) or messages[place + 1].role != "tool"):
+                wire = b",".join((wire, _attach(images)))
+                images = []
+        message.wire[FORMAT] = wire
 
 
 def _attach(images: Sequence[Image]) -> bytes:

@@ -556,6 +556,39 @@ async def test_key_that_no_header_can_carry_does_not_start(model, key):
     assert key not in raised.value.message
 
 
+async def test_header_that_cannot_be_carried_does_not_start(model):
+    with pytest.raises(ModelError, match=r"`headers.X-Team` has characters that no header can carry") as raised:
+        await model(headers={"X-Team": "quiet\r\nX-Other: 1"})
+
+    assert "quiet" not in f"{raised.value} {raised.value.hint}"
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:99999/v1", "http://"])
+async def test_address_that_is_none_does_not_start(model, url):
+    with pytest.raises(ModelError) as raised:
+        await model(baseUrl=url)
+
+    assert (raised.value.code, raised.value.resource) == ("ERR_MODEL_CONNECTION", "Gpt")
+
+
+async def test_proxy_of_the_environment_is_used(provider, model, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", provider.url.removesuffix("/v1"))
+    provider.says("hello")
+
+    assert (await ask(await model(baseUrl="http://model.example/v1")))[0] == ["hello"]
+
+    assert provider.requests[0].path == "http://model.example/v1/chat/completions"
+    assert provider.requests[0].headers["host"] == "model.example"
+
+
+async def test_host_that_wants_no_proxy_gets_none(provider, model, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "localhost,127.0.0.1")
+    provider.says("hello")
+
+    assert (await ask(await model()))[0] == ["hello"]
+
+
 async def test_line_end_around_a_key_is_no_part_of_it(provider, model):
     provider.says("hello")
 
