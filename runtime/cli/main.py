@@ -11,6 +11,8 @@ COMMANDS = {
     "apply": "bring a set of manifests up, run what is asked, take everything down",
     "validate": "prove a set of manifests without starting anything",
     "tools": "list the tools that agents offer, in a model provider's own format",
+    "explain": "explain a kind, a field, or the code of a finding",
+    "schema": "print the JSON Schema of manifests, for editors",
     "call": "call one tool of an MCP client of the set",
     "resources": "list or read the resources of an MCP client of the set",
     "prompts": "list or get the prompts of an MCP client of the set",
@@ -24,10 +26,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = words[0] if words else ""
     if name not in COMMANDS:
         return _without_command(words)
+    _import_msgspec()
     module = __import__(f"runtime.cli.{name}", fromlist=["run"])
     import argparse
 
-    parser = argparse.ArgumentParser(prog=f"runtime {name}", description=module.__doc__, allow_abbrev=False)
+    # Finding out how wide the terminal is costs more than parsing, and matters to help alone.
+    width = None if {"-h", "--help"} & {*words} else 80
+    parser = argparse.ArgumentParser(
+        prog=f"runtime {name}",
+        description=module.__doc__,
+        allow_abbrev=False,
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, width=width),
+    )
     module.add_arguments(parser)
     parser.add_argument("--no-color", action="store_true", help="no colour, as with NO_COLOR in the environment")
     options = parser.parse_args(words[1:])
@@ -43,6 +53,20 @@ def run() -> None:
     except OSError:
         pass
     os._exit(code)
+
+
+def _import_msgspec() -> None:
+    """Import msgspec without `typing_extensions`, which it asks for first and has no need of since Python 3.11.
+
+    That import costs about as much as a bare interpreter's start. Whoever wants it afterwards imports it as ever.
+    """
+    if "msgspec" in sys.modules or "typing_extensions" in sys.modules:
+        return
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # an import of it fails, as if it were missing
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del sys.modules["typing_extensions"]
 
 
 def _guarded(module: object, options: object) -> int:
