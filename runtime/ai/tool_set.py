@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from runtime.ai.arguments import ArgumentCheck
 from runtime.ai.concurrency import run_all
 from runtime.ai.content import flatten
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
 from runtime.ai.formats import SetAside, convert
+from runtime.ai.formats.arguments import ArgumentCheck
 from runtime.errors import AgentError, Error, ToolError
 
 NAMES_SHOWN = 50
@@ -36,7 +36,7 @@ class BoundTool:
         self.name = name
         self.source = source
         self._warn = warn
-        self._check = ArgumentCheck(tool.parameters)
+        self.check = ArgumentCheck(tool.parameters)
 
     async def call(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Run the tool; raises the `Error` that its provider raises, `ToolError` ERR_TOOL_FAILED for anything else."""
@@ -49,10 +49,6 @@ class BoundTool:
             self._warn(f"{place}: {error}")
             raise ToolError(f'the tool "{self.name}" failed', resource=self.source.label) from error
         return result if isinstance(result, ToolResult) else ToolResult(result)
-
-    def accept(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments as the tool gets them; raises `ToolError` ERR_TOOL_ARGUMENTS when its schema refuses them."""
-        return self._check.accept(self.name, arguments)
 
     async def execute(self, arguments: Mapping[str, Any]) -> str:
         """The tool's output as one string, media as `[Image: image/png]`; raises as `call`."""
@@ -83,9 +79,11 @@ class Offer:
         own = name if self._converted is None else self._own_names.get(name)
         return self.bound.get(own) if own is not None else None
 
-    def restore(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Arguments of a call of an offered tool as the tool's own schema spells them."""
-        return arguments if self._converted is None else self._converted.restore(name, arguments)[1]
+    def accept(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of an offered tool in its own spelling; raises `ToolError` ERR_TOOL_ARGUMENTS when they misfit."""
+        if self._converted is None:
+            return self.bound[name].check.accept(name, arguments)
+        return self._converted.accept(name, arguments)[1]
 
     def choose(self, choice: str) -> str:
         """A choice of tool as the model sees it; raises `AgentError` ERR_AGENT_TOOL_CHOICE."""

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import anyio
 from msgspec import Struct
 
-from runtime.ai.arguments import read_arguments
 from runtime.ai.concurrency import run_all
 from runtime.ai.content import EMPTY, parts_of
 from runtime.ai.contracts import Message, Part, Text, ToolCall, ToolResult
 from runtime.ai.events import ToolAnswered, ToolCalled
+from runtime.ai.formats.arguments import decode
 from runtime.ai.tool_set import BoundTool, Offer
 from runtime.errors import Error, ToolError
 
@@ -48,10 +48,10 @@ def _resolve(call: ToolCall, offer: Offer) -> Call:
     name = tool.name if tool is not None else call.name
     arguments: Any = call.arguments
     try:
-        arguments = read_arguments(call.arguments)
+        arguments = decode(call.arguments)
         if tool is None:
             raise _unknown(name, offer)
-        arguments = tool.accept(offer.restore(call.name, arguments))
+        arguments = offer.accept(call.name, arguments)
     except ToolError as error:
         error = error if tool is not None else _unknown(name, offer)
         return Call(call, ToolCalled(call.id, name, arguments), fault=error)

@@ -331,7 +331,7 @@ async def test_tool_error_can_end_the_run_and_the_other_calls(script, toolbox, a
         (
             {"name": "read", "arguments": {"text": 5}},
             "ERR_TOOL_ARGUMENTS",
-            'the arguments do not fit the schema of "read": text: must be string, and is 5',
+            'the arguments do not fit the tool "read": /text: ',
         ),
     ],
 )

@@ -199,7 +199,7 @@ async def test_model_gets_legal_names_and_the_provider_its_own(toolbox):
     bound = offer.find(names[0])
     assert bound is not None
     assert bound.name == "read file"
-    await bound.call(offer.restore(names[0], {"a": 1}))
+    await bound.call(offer.accept(names[0], {"a": 1}))
     assert odd.calls == [("read file", {"a": 1})]
     assert offer.find("read file") is None
 
