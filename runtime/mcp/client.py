@@ -220,7 +220,6 @@ class McpClient:
         if self._settings.protocol == "auto":
             self._protocol = session.version if session.version in MODERN_VERSIONS else "legacy"
         self._session = session
-        self._watch = asyncio.get_running_loop().create_task(watch_changes(session, self._outdate_tools))
         return session
 
     async def _open_once(self, protocol: str, deadline: float) -> Session:
@@ -234,20 +233,27 @@ class McpClient:
             else:
                 await persist(connection, deadline, lambda: session.negotiate(protocol, deadline))
                 await wire.flush(deadline - connection.now())
+            self._watch = asyncio.get_running_loop().create_task(watch_changes(session, self._outdate_tools))
+            await asyncio.sleep(0)  # the watch begins before the list is read, so that no change is missed
             generation = self.tools_generation
             self._take_tools(await persist(connection, deadline, lambda: self._fetch_tools(session, deadline)))
         except BaseException:
             with CancelScope(shield=True):
+                await self._stop_watch()
                 await connection.close()
                 await wire.close(min(settings.grace, FAILED_GRACE))
             raise
         self._listed = generation
         return session
 
-    async def _close_session(self, grace: float) -> None:
+    async def _stop_watch(self) -> None:
         if self._watch:
             self._watch.cancel()
             await asyncio.wait({self._watch})
+            self._watch = None
+
+    async def _close_session(self, grace: float) -> None:
+        await self._stop_watch()
         if self._session:
             await self._session.connection.close()
             await self._session.connection.wire.close(grace)

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from kinds.mcp.http_client import HttpClient
@@ -23,12 +24,21 @@ class Recorder:
         self.folder = folder
         self.warnings: list[str] = []
         self.lines: list[str] = []
+        self.awaited: dict[str, anyio.Event] = {}
 
     def warn(self, message: str) -> None:
         self.warnings.append(self.mask(message))
 
     def log(self, message: str) -> None:
         self.lines.append(self.mask(message))
+        if message in self.awaited:
+            self.awaited[message].set()
+
+    async def wait_for(self, line: str) -> None:
+        """Wait until this line is logged."""
+        if line not in self.lines:
+            self.awaited[line] = anyio.Event()
+            await self.awaited[line].wait()
 
     def mask(self, text: str) -> str:
         return text.replace("s3cr3t", "***")

@@ -44,9 +44,8 @@ def call(id, name, arguments):
         async def call(value):
             texts[value] = (await client.call_tool("echo", {"text": value}))["content"][0]["text"]
 
-        with anyio.fail_after(LIMIT):
-            for value in ("a", "b", "c"):
-                group.start_soon(call, value)
+        for value in ("a", "b", "c"):
+            group.start_soon(call, value)
 
     assert texts == {"a": "a", "b": "b", "c": "c"}
 
@@ -80,9 +79,8 @@ write(b'Server v1 ready\\n\\n{"level":"info"}\\n[]\\n42\\nnull\\n' + b'x' * 200_
     async with stdio(code) as client:
         await client.call_tool("echo", {"text": "x"})
 
-    assert context.warnings == [
-        'the server sent a line on stdout that is no JSON: "Server v1 ready"; it is skipped, as will be others of the kind'
-    ]
+    [warning] = context.warnings
+    assert warning.startswith('the server sent a line on stdout that is no JSON: "Server v1 ready"; it is skipped')
 
 
 async def test_bytes_that_are_not_utf8_become_replacement_characters(stdio):
