@@ -99,6 +99,11 @@ class ChatModel:
         self._options = options
         self._endpoint = endpoint
 
+    @property
+    def max_tools(self) -> int | None:
+        """Servers that speak the API have limits of their own, or none."""
+        return None if self._endpoint.host == "api.openai.com" else 0
+
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
         from kinds.ai_openai.wire.chat import Reply, encode_request
         from runtime.ai.formats import convert

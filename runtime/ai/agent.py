@@ -18,7 +18,7 @@ class Agent:
     ) -> None:
         self.name = name
         self._model = model
-        self._tools = ToolSet(name, sources, model.tool_format, warn)
+        self._tools = ToolSet(name, sources, model.tool_format, model.max_tools, warn)
         self._rules = rules
 
     async def tools(self) -> Sequence[BoundTool]:

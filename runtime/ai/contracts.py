@@ -145,5 +145,9 @@ class Model(Protocol):
     def tool_format(self) -> str:
         """The format its tools take: a name in `runtime.ai.formats`, such as `openai`; empty takes them as they are."""
 
+    @property
+    def max_tools(self) -> int | None:
+        """The most tools that a request takes; None leaves it to the format, and 0 is no limit."""
+
     def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
         """Text as it comes, then exactly one `TurnEnd`. Raises `ModelError`. Closing the iterator ends the request."""

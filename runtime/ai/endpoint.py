@@ -73,7 +73,7 @@ class Endpoint:
         self._retries = retries
         self.mask = mask
         self._log = log
-        self._host = ""
+        self.host = ""
         self._address: Any = url
         self._extensions: dict[str, Any] = {}
         self._idle: list[Any] = []
@@ -98,7 +98,7 @@ class Endpoint:
         # Reading the system's certificates takes a while: once, and only for https.
         tls = httpx2.create_ssl_context(verify=self._url.startswith("https:"))
         try:
-            self._host = read_host(self._url)
+            self.host = read_host(self._url)
             self._address = httpx2.URL(self._url)
             proxy = find_proxy(self._url)
             self._make_transport = partial(httpx2.AsyncHTTPTransport, verify=tls, limits=limits, proxy=proxy)
@@ -216,7 +216,7 @@ class Endpoint:
     def _lost(self, error: Exception) -> ModelError:
         import httpx2
 
-        host = self._host
+        host = self.host
         words = self.mask(str(error)) or type(error).__name__
         if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
             return ModelError(

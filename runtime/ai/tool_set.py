@@ -1,5 +1,6 @@
 """The tools of an agent: what its providers list, filtered and named, with the table that finds the way back."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -58,10 +59,10 @@ class BoundTool:
 class Offer:
     """The tools of one moment. `tools` are as the model sees them; `block` is them in the model's format, encoded."""
 
-    def __init__(self, bound: Mapping[str, BoundTool], tool_format: str) -> None:
+    def __init__(self, bound: Mapping[str, BoundTool], tool_format: str, max_tools: int | None = None) -> None:
         self.bound = bound
         plain = [Tool(name, each.tool.description, each.tool.parameters) for name, each in bound.items()]
-        self._converted = convert(plain, tool_format) if tool_format and plain else None
+        self._converted = convert(plain, tool_format, max_tools=max_tools) if tool_format and plain else None
         self.set_aside: Sequence[SetAside] = ()
         if self._converted is None:
             self.tools: Sequence[Tool] = plain
@@ -103,11 +104,19 @@ class Offer:
 class ToolSet:
     """Lists lazily, in provider order, and again when a provider's list is another object than last time."""
 
-    def __init__(self, agent: str, sources: Sequence[Source], tool_format: str, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        agent: str,
+        sources: Sequence[Source],
+        tool_format: str,
+        max_tools: int | None,
+        warn: Callable[[str], None],
+    ) -> None:
         self._agent = agent
         self._warn = warn
         self._sources = sources
         self._format = tool_format
+        self._max_tools = sys.maxsize if max_tools == 0 else max_tools
         self._lists: list[Sequence[Tool]] | None = None
         self._offer = Offer({}, "")
 
@@ -135,7 +144,7 @@ class ToolSet:
                 if name in bound:
                     raise self._collision(name, bound[name], source)
                 bound[name] = BoundTool(tool, name, source, self._warn)
-        offer = Offer(bound, self._format)
+        offer = Offer(bound, self._format, self._max_tools)
         for aside in offer.set_aside:
             self._warn(f'the tool "{aside.tool.name}" is not offered: {aside.reason}')
         return offer

@@ -31,6 +31,7 @@ class Recorder:
     """A model that keeps what it was asked and gives the turns that it was made with."""
 
     tool_format = ""
+    max_tools = None
 
     def __init__(self, *turns: TurnEnd) -> None:
         self.turns = list(turns)
@@ -124,6 +125,7 @@ async def test_events_encode_to_json_with_their_type(script, agent):
 async def test_error_is_the_last_event_and_is_raised_after_it(agent):
     class Broken:
         tool_format = ""
+        max_tools = None
 
         async def generate(self, request: ModelRequest) -> Any:
             yield TextDelta("so far")
@@ -146,6 +148,7 @@ async def test_error_is_the_last_event_and_is_raised_after_it(agent):
 async def test_model_that_ends_without_an_end_is_an_error(agent):
     class Cut:
         tool_format = ""
+        max_tools = None
 
         async def generate(self, request: ModelRequest) -> Any:
             yield TextDelta("so far")
@@ -499,6 +502,7 @@ async def test_time_limit_cancels_the_model(agent):
 
     class Slow:
         tool_format = ""
+        max_tools = None
 
         async def generate(self, request: ModelRequest) -> Any:
             try:
@@ -518,6 +522,7 @@ async def test_closing_the_run_closes_the_models_turn(agent):
 
     class Endless:
         tool_format = ""
+        max_tools = None
 
         async def generate(self, request: ModelRequest) -> Any:
             try:

@@ -12,8 +12,8 @@ from runtime.errors import AgentError, McpError, ToolError
 pytestmark = pytest.mark.anyio
 
 
-def tool_set(*sources: Source, tool_format: str = "", warnings: list[str] | None = None) -> ToolSet:
-    return ToolSet("Assistant", sources, tool_format, (warnings if warnings is not None else []).append)
+def tool_set(*sources: Source, tool_format: str = "", max_tools: int | None = None) -> ToolSet:
+    return ToolSet("Assistant", sources, tool_format, max_tools, pytest.fail)
 
 
 @pytest.fixture
@@ -209,6 +209,22 @@ async def test_tool_choice_is_given_in_the_models_spelling(toolbox):
 
     assert offer.choose("read file") == offer.tools[0].name
     assert [offer.choose(choice) for choice in ("auto", "none", "required")] == ["auto", "none", "required"]
+
+
+@pytest.mark.parametrize(("max_tools", "limit"), [(None, 128), (5, 5)])
+async def test_more_tools_than_the_model_takes_are_an_error(toolbox, max_tools, limit):
+    many = Source(toolbox("Many", **{f"tool_{number}": str for number in range(limit + 1)}), "Many")
+
+    with pytest.raises(AgentError, match=f"more than the {limit} ") as raised:
+        await tool_set(many, tool_format="openai", max_tools=max_tools).offer()
+
+    assert raised.value.code == "ERR_AGENT_TOOL_LIMIT"
+
+
+async def test_model_without_a_limit_takes_any_number_of_tools(toolbox):
+    many = Source(toolbox("Many", **{f"tool_{number}": str for number in range(1000)}), "Many")
+
+    assert len((await tool_set(many, tool_format="openai", max_tools=0).offer()).tools) == 1000
 
 
 async def test_no_tools_need_no_block():

@@ -31,6 +31,7 @@ class Demo:
     """Answers the first request with a call of the tool that fits best, and the next with what the tool gave back."""
 
     tool_format = ""
+    max_tools = None
 
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
         seen = Conversation(request)

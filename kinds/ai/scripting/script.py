@@ -29,6 +29,7 @@ class Script:
     """Has no state: which turn it is follows from the conversation, so any number of runs share it."""
 
     tool_format = ""
+    max_tools = None
 
     def __init__(self, context: Context, turns: Sequence[ScriptedTurn], rules: Sequence[ScriptedRule]) -> None:
         self.name = context.name

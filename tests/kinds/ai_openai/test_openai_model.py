@@ -73,6 +73,11 @@ async def test_request_is_what_the_api_takes(provider, model):
     }
 
 
+async def test_limit_of_tools_is_openais_own(model):
+    assert (await model(baseUrl="https://api.openai.com/v1")).max_tools is None
+    assert (await model()).max_tools == 0
+
+
 async def test_request_without_tools_has_no_word_of_them(provider, model):
     provider.says("hello")
 
