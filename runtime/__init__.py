@@ -3,8 +3,7 @@
 Names are imported when they are first used, so that `runtime --help` pays for none of them.
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # type checkers know the name; `typing` would cost `--help` half a bare interpreter's start
 if TYPE_CHECKING:
     from runtime.diagnostics import Diagnostic
     from runtime.embedding import open_manifests, validate
@@ -54,7 +53,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f'module "runtime" has no attribute "{name}"')
     home = next((module for module, names in _HOMES.items() if name in names), "runtime.errors")

@@ -6,7 +6,6 @@ reference pages come from them.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
 from msgspec import Meta, Struct
@@ -14,6 +13,7 @@ from msgspec import Meta, Struct
 __all__ = ["FIXED", "Context", "Fields", "Kind", "Slot", "kind", "per_call"]
 
 if TYPE_CHECKING:
+    from pathlib import Path  # dear to import, and here for its name alone
     from typing import Annotated as Slot  # a checker reads `Slot[Client, "..."]` as `Client`: what it holds in `open()`
 else:
 
@@ -51,7 +51,7 @@ class Context(Protocol):
     """What the runtime gives to a resource that opens."""
 
     name: str
-    folder: Path
+    folder: "Path"
 
     def warn(self, message: str) -> None:
         """Tell the user of something that is wrong and does not end the run; secrets are masked."""
@@ -73,7 +73,7 @@ class Inspection(Protocol):
     """
 
     with_environment: bool
-    folder: Path
+    folder: "Path"
 
     def find(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
         """The values along a path, `*` standing for every element or value, each with its own path.

@@ -9,9 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 ROWS = (
-    ("runtime.cli", "runtime.serve"),
+    ("runtime.cli", "runtime.serve", "runtime.embedding"),
     ("runtime.lifecycle", "runtime.resolver"),
-    ("runtime.checks",),
+    ("runtime.checks", "runtime.reference", "runtime.editor_schema"),
     ("runtime.graph", "runtime.resource_set", "runtime.registry", "runtime.shape"),
     ("runtime.kind", "runtime.manifest", "runtime.ai", "runtime.mcp"),
     ("runtime.masking", "runtime.expressions", "runtime.contracts", "runtime.version"),
@@ -30,6 +30,8 @@ CROSSINGS = {
     # A client's `sampling` lends a model to its server: what lies between is the bridge's, imported when asked for.
     ("kinds.mcp.stdio_client", "kinds.ai_mcp.sampling"),
     ("kinds.mcp.http_client", "kinds.ai_mcp.sampling"),
+    # A library call, no kind: for programs without a manifest it makes the clients that one would declare.
+    ("kinds.ai_mcp.loading", "kinds.mcp.stdio_client"),
 }
 """Imports from one folder of kinds into another, each with its reason."""
 

@@ -1,13 +1,15 @@
 """Rules that a kind brings itself (`Kind.inspect`): what no schema says, known without starting anything."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runtime.checks.findings import Findings
 from runtime.manifest import Expression, Include, Mapping, Ref, Sequence
 from runtime.registry import Entry
 from runtime.resource_set import Resource, ResourceSet
+
+if TYPE_CHECKING:
+    from pathlib import Path  # costs a third of a bare interpreter's start, and hardly a manifest asks for it
 
 
 def check_own_rules(resources: ResourceSet, findings: Findings, *, with_environment: bool) -> None:
@@ -22,10 +24,15 @@ class _Inspection:
 
     def __init__(self, resource: Resource, resources: ResourceSet, findings: Findings, with_environment: bool) -> None:
         self.with_environment = with_environment
-        self.folder = Path(resource.source.folder)
         self._resource = resource
         self._resources = resources
         self._findings = findings
+
+    @property
+    def folder(self) -> "Path":
+        from pathlib import Path
+
+        return Path(self._resource.source.folder)
 
     def find(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
         todo: list[tuple[tuple[str | int, ...], Any]] = [((), self._resource.body)]

@@ -26,7 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = words[0] if words else ""
     if name not in COMMANDS:
         return _without_command(words)
-    _import_msgspec()
+    from runtime.cli.quick_imports import import_msgspec, import_yaml
+
+    import_msgspec()
+    import_yaml()
     module = __import__(f"runtime.cli.{name}", fromlist=["run"])
     import argparse
 
@@ -53,20 +56,6 @@ def run() -> None:
     except OSError:
         pass
     os._exit(code)
-
-
-def _import_msgspec() -> None:
-    """Import msgspec without `typing_extensions`, which it asks for first and has no need of since Python 3.11.
-
-    That import costs about as much as a bare interpreter's start. Whoever wants it afterwards imports it as ever.
-    """
-    if "msgspec" in sys.modules or "typing_extensions" in sys.modules:
-        return
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # an import of it fails, as if it were missing
-    try:
-        import msgspec  # noqa: F401
-    finally:
-        del sys.modules["typing_extensions"]
 
 
 def _guarded(module: object, options: object) -> int:
