@@ -5,6 +5,7 @@ called does not belong here.
 """
 
 from runtime.ai.formats.conversion import FORMATS, Converted, ConvertedTool, convert
+from runtime.ai.formats.format import Memory
 from runtime.ai.formats.report import Entry, Rename, SetAside
 
-__all__ = ["FORMATS", "Converted", "ConvertedTool", "Entry", "Rename", "SetAside", "convert"]
+__all__ = ["FORMATS", "Converted", "ConvertedTool", "Entry", "Memory", "Rename", "SetAside", "convert"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.ai.formats import names
-from runtime.ai.formats.format import Adapted, Format, Schema
+from runtime.ai.formats.format import Adapted, Format, Memory, Schema
 from runtime.ai.formats.report import Rename, Report
 from runtime.ai.formats.schema import objects
 from runtime.ai.formats.schema.keywords import MANY, MAPS, SAME_VALUE, words
@@ -21,16 +21,15 @@ _ILLEGAL_RUN = re.compile(r"[^A-Za-z0-9_.-]+")
 _BY_KEY = words("propertyNames patternProperties unevaluatedProperties")
 
 
-def adapt(published: Any, report: Report) -> Adapted:
+def adapt(published: Any, report: Report, memory: Memory) -> Adapted:
     """The schema with what the Messages API takes, and the top-level keys that were renamed."""
-    flat, remarks = objects.to_object(published, report)
+    whole = objects.to_object(published, report, memory)
+    flat, remarks = whole.schema, [*whole.remarks]
     if all(map(_LEGAL_KEY.fullmatch, flat["properties"])):
         return Adapted(flat, remarks)
     offered = _offer_keys(list(flat["properties"]))
     for key, other in offered.items():
-        report(
-            "/properties/" + key.replace("~", "~0").replace("/", "~1"), "rewritten", f'the model sees it as "{other}"'
-        )
+        report(((None, "properties"), key), "rewritten", f'the model sees it as "{other}"')
     if "patternProperties" in flat:
         flat = {word: value for word, value in flat.items() if word != "additionalProperties"}
     flat = state_rules(flat, _BY_KEY, remarks, report)

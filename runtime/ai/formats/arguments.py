@@ -9,7 +9,7 @@ import msgspec
 from runtime.ai.contracts import Tool
 from runtime.ai.formats.checking.faults import find_faults
 from runtime.ai.formats.checking.validation import Fault
-from runtime.ai.formats.format import Schema
+from runtime.ai.formats.format import Memory, Schema
 from runtime.ai.formats.report import Rename, Report
 from runtime.ai.formats.schema import objects
 from runtime.errors import ToolError
@@ -74,7 +74,7 @@ class ArgumentCheck:
 
     @cached_property
     def _object(self) -> Schema:
-        return objects.to_object(self._published, Report())[0]
+        return objects.to_object(self._published, Report(), Memory()).schema
 
     def _drop_nulls(self, schema: Any, value: Any) -> Any:
         if isinstance(schema, dict) and "$ref" in schema:

@@ -10,7 +10,7 @@ from runtime.ai.contracts import Tool
 from runtime.ai.formats import anthropic, gemini, names, openai
 from runtime.ai.formats.arguments import ArgumentCheck
 from runtime.ai.formats.encoding import encode
-from runtime.ai.formats.format import Format
+from runtime.ai.formats.format import Format, Memory
 from runtime.ai.formats.report import Entry, Rename, Report, SetAside
 from runtime.errors import AgentError, ToolError, UsageError
 
@@ -26,8 +26,13 @@ class ConvertedTool(msgspec.Struct, frozen=True):
     name: str
     tool: Tool
     definition: dict[str, Any]
-    entries: Sequence[Entry] = ()
-    renames: Sequence[Rename] = ()
+    renames: Sequence[Rename]
+    report: Report
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """What the conversion did to the tool, in order."""
+        return self.report.entries()
 
 
 class Converted:
@@ -97,11 +102,14 @@ class Converted:
         return converted.tool, {own.get(key, key): value for key, value in arguments.items()}
 
 
-def convert(tools: Sequence[Tool], format: str, *, max_tools: int | None = None) -> Converted:
+def convert(
+    tools: Sequence[Tool], format: str, *, max_tools: int | None = None, memory: Memory | None = None
+) -> Converted:
     """Turn tools into the provider's format; pure, deterministic, and the tools stay as they are.
 
-    `format` is a key of `FORMATS`; `max_tools` takes the place of the provider's own limit. Each name may occur once;
-    what cannot be offered is set aside with a reason and leaves the others alone. Raises `UsageError` for an unknown
+    `format` is a key of `FORMATS`; `max_tools` takes the place of the provider's own limit; `memory` spares what was
+    done before when the same tools go into several formats. Each name may occur once; what cannot be offered is set
+    aside with a reason and leaves the others alone. Raises `UsageError` for an unknown
     format and `AgentError` with `ERR_AGENT_TOOL_LIMIT` for more tools than the provider takes.
     """
     if format not in FORMATS:
@@ -116,9 +124,9 @@ def convert(tools: Sequence[Tool], format: str, *, max_tools: int | None = None)
             hint="choose among them with include or exclude on the agent's toolProviders",
         )
     offered = names.offer([tool.name for tool in distinct])
-    return Converted(
-        known, [_convert_one(known, tool, name) for tool, name in zip(distinct, offered, strict=True)], set_aside
-    )
+    memory = Memory() if memory is None else memory
+    converted = [_convert_one(known, tool, name, memory) for tool, name in zip(distinct, offered, strict=True)]
+    return Converted(known, converted, set_aside)
 
 
 def _drop_doubles(tools: Sequence[Tool]) -> tuple[list[Tool], list[SetAside]]:
@@ -132,10 +140,8 @@ def _drop_doubles(tools: Sequence[Tool]) -> tuple[list[Tool], list[SetAside]]:
     return list(first.values()), set_aside
 
 
-def _convert_one(format: Format, tool: Tool, name: str) -> ConvertedTool:
+def _convert_one(format: Format, tool: Tool, name: str, memory: Memory) -> ConvertedTool:
     report = Report()
-    adapted = format.adapt(tool.parameters, report)
+    adapted = format.adapt(tool.parameters, report, memory)
     description = "\n\n".join([*filter(None, [tool.description]), *adapted.remarks])
-    return ConvertedTool(
-        name, tool, format.declare(name, description, adapted.schema), tuple(report.entries), tuple(adapted.renames)
-    )
+    return ConvertedTool(name, tool, format.declare(name, description, adapted.schema), adapted.renames, report)

@@ -5,11 +5,13 @@ from typing import Any
 
 import msgspec
 
+_ENCODER = msgspec.json.Encoder()
+
 
 def encode(value: Any) -> bytes:
     """Compact JSON in UTF-8; half a surrogate pair, which UTF-8 cannot hold, stays an escape."""
     try:
-        return msgspec.json.encode(value)
+        return _ENCODER.encode(value)
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
 

@@ -19,6 +19,37 @@ class Adapted(Struct, frozen=True):
     renames: Sequence[Rename] = ()
 
 
+Plain = dict[bytes, bool]
+"""Parts of schemas that need no change, by their JSON texts, and whether they have references."""
+
+
+class Whole(Struct, frozen=True):
+    """The arguments as an object with properties and required ones, and what has to be said of them in words.
+
+    `texts` are the JSON texts of the arguments, where nothing in them needs a look for OpenAI or Anthropic.
+    """
+
+    schema: Schema
+    remarks: Sequence[str] = ()
+    texts: Sequence[bytes] | None = None
+
+
+class Memory:
+    """What was found out while a list of tools is converted; hand it on to convert the same list into another format.
+
+    Arguments are remembered by their JSON texts: tools of one server often take the same ones, and generated tools
+    repeat whole components.
+    """
+
+    def __init__(self) -> None:
+        self.plain: Plain = {}
+        """Arguments and definitions that need no change."""
+        self.rewritten: dict[bytes, tuple[Any, Report]] = {}
+        """What arguments become for Gemini, where nothing around them matters."""
+        self.wholes: dict[int, tuple[Any, Whole, Report]] = {}
+        """By the published schema's identity: itself, so that it stays, and what all formats start from."""
+
+
 class Format(Struct, frozen=True):
     """One provider's way of writing tools.
 
@@ -27,7 +58,7 @@ class Format(Struct, frozen=True):
     """
 
     name: str
-    adapt: Callable[[Any, Report], Adapted]
+    adapt: Callable[[Any, Report, Memory], Adapted]
     declare: Callable[[str, str, Schema], dict[str, Any]]
     collect: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list
     max_tools: int | None = None

@@ -6,7 +6,7 @@ own answers. `gemini` is what to send: the other can say far less.
 
 from typing import Any
 
-from runtime.ai.formats.format import Adapted, Format, Schema
+from runtime.ai.formats.format import Adapted, Format, Memory, Schema
 from runtime.ai.formats.gemini_schema import rewrite
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema import objects
@@ -19,11 +19,12 @@ _RULES_OF_THE_WHOLE = words(
 )
 
 
-def adapt(published: Any, report: Report) -> Adapted:
+def adapt(published: Any, report: Report, memory: Memory) -> Adapted:
     """The schema with what `parametersJsonSchema` takes."""
-    flat, remarks = objects.to_object(published, report)
-    flat = state_rules(flat, _RULES_OF_THE_WHOLE, remarks, report)
-    return Adapted(rewrite(flat, report), remarks)
+    whole = objects.to_object(published, report, memory)
+    remarks = [*whole.remarks]
+    flat = state_rules(whole.schema, _RULES_OF_THE_WHOLE, remarks, report)
+    return Adapted(rewrite(flat, report, memory.rewritten, whole.texts), remarks)
 
 
 def declare_json_schema(name: str, description: str, parameters: Schema) -> dict[str, Any]:

@@ -1,16 +1,18 @@
 """An object schema in the keywords that Gemini's JSON Schema fields read; what it does not read is said in words."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from runtime.ai.formats.encoding import write_json
+from runtime.ai.formats.encoding import encode, write_json
 from runtime.ai.formats.format import Schema
 from runtime.ai.formats.gemini_values import restrict
+from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema import loops
 from runtime.ai.formats.schema.combining import NOTES, Combining
 from runtime.ai.formats.schema.equality import identity
-from runtime.ai.formats.schema.keywords import Place, pointer, types_of, words
+from runtime.ai.formats.schema.keywords import types_of, words
 from runtime.ai.formats.schema.merging import either
 from runtime.ai.formats.schema.phrases import describe, list_values, say, say_condition
 
@@ -20,36 +22,60 @@ _RESTATED = words("const enum oneOf exclusiveMinimum exclusiveMaximum patternPro
 _REFERENCE = NOTES | {"$ref"}
 _PREFIX = "#/$defs/"
 _DEEPEST = 100
+_FREQUENT = words("type properties required additionalProperties description title $defs")
+
+Known = dict[bytes, tuple[Any, Report]]
+"""Arguments by their JSON text, with what they become and the report of it."""
 
 
-def rewrite(flat: Schema, report: Report) -> Schema:
-    """The object schema as `parametersJsonSchema` takes it."""
+def rewrite(flat: Schema, report: Report, known: Known, texts: Sequence[bytes] | None) -> Schema:
+    """The object schema as `parametersJsonSchema` takes it.
+
+    `known` remembers by their JSON texts what arguments become, since the tools of a server share many; `texts` are
+    those of the arguments at hand, where they are plain.
+    """
     definitions: dict[str, Any] = flat.get("$defs", {})
-    rewriting = _Rewriting(definitions, report)
-    fresh: Schema = rewriting.change({word: value for word, value in flat.items() if word != "$defs"}, None)
+    rewriting = _Rewriting(definitions, report, known)
+    if texts is not None and flat.keys() <= _FREQUENT:
+        fresh = {**flat, "properties": rewriting.recall(flat["properties"], texts, "properties")}
+    else:
+        fresh = rewriting.change({word: value for word, value in flat.items() if word != "$defs"}, None)
     if not definitions:
         return fresh
-    changed = {name: rewriting.define(name) for name in definitions}
-    return loops.end_required({**fresh, "$defs": changed}, report)
+    changed = rewriting.recall(definitions, list(map(encode, definitions.values())), "$defs")
+    return loops.end_required({**fresh, "$defs": {name: _define(part) for name, part in changed.items()}}, report)
+
+
+def _define(part: Any) -> Schema:
+    """A definition without a title: Gemini has called those as if they were functions."""
+    if part is False:  # nothing fits it, which Gemini cannot say
+        return {}
+    rest = {word: value for word, value in part.items() if word != "title"}
+    return {"description": part["title"], **rest} if "title" in part and "description" not in rest else rest
 
 
 class _Rewriting:
-    def __init__(self, definitions: dict[str, Any], report: Report) -> None:
+    def __init__(self, definitions: dict[str, Any], report: Report, known: Known) -> None:
         self._definitions = definitions
         self._report = report
+        self._known = known
         self._combining = Combining(definitions, report)
         self._depth = 0
 
-    def define(self, name: str) -> Schema:
-        """The definition, without a title: Gemini has called those as if they were functions."""
-        fresh = self.change(self._definitions[name], ((None, "$defs"), name))
-        if fresh is False:
-            self._report(pointer(((None, "$defs"), name)), "weakened", "nothing fits it; any value is taken")
-            return {}
-        if "title" not in fresh:
-            return dict(fresh)
-        rest = {word: value for word, value in fresh.items() if word != "title"}
-        return rest if "description" in rest else {"description": fresh["title"], **rest}
+    def recall(self, parts: dict[str, Any], texts: Sequence[bytes], word: str) -> dict[str, Any]:
+        """Arguments or definitions, changed once for all tools that have them; references depend on what is around."""
+        fresh = {}
+        inner = (None, word)
+        for (key, part), text in zip(parts.items(), texts, strict=True):
+            if b'"$ref":' in text:
+                fresh[key] = self.change(part, (inner, key))
+                continue
+            if text not in self._known:
+                report = Report()
+                self._known[text] = _Rewriting({}, report, self._known).change(part, None), report
+            fresh[key], report = self._known[text]
+            self._report.include((inner, key), report)
+        return fresh
 
     def change(self, part: Any, place: Place) -> Any:
         """The schema as Gemini reads it; the same object where nothing changes, False where nothing fits."""
@@ -58,7 +84,7 @@ class _Rewriting:
         if part.keys() <= _LEAF and "array" not in part.get("type", ()):  # text or list: either way
             return part
         if self._depth > _DEEPEST:
-            self._report(pointer(place), "weakened", "nested too deep; any value is taken")
+            self._report(place, "weakened", "nested too deep; any value is taken")
             return {}
         said: list[str] = []
         outside = self._combining.unfolded
@@ -101,7 +127,7 @@ class _Rewriting:
         for key in forbidden:
             del fresh[key]
             if part.get("additionalProperties") is not False:
-                self._report(pointer((inner, key)), "weakened", "must not be sent, so it is not shown")
+                self._report((inner, key), "weakened", "must not be sent, so it is not shown")
         return fresh
 
     def _list(self, schemas: list[Any], place: Place) -> list[Any]:
@@ -115,9 +141,9 @@ class _Rewriting:
         sentence = say_condition(part) if word == "if" else say(word, part[word])
         if sentence:
             said.append(sentence)
-            self._report(pointer((place, word)), "weakened", f'Gemini does not read "{word}"; only stated in words')
+            self._report((place, word), "weakened", f'Gemini does not read "{word}"; only stated in words')
         elif word not in ("if", "minContains", "maxContains"):
-            self._report(pointer((place, word)), "dropped", f'Gemini does not read "{word}"')
+            self._report((place, word), "dropped", f'Gemini does not read "{word}"')
 
     def _restate(self, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
         if "oneOf" in part:
@@ -136,7 +162,7 @@ class _Rewriting:
             self._drop("unevaluatedItems", part, place, said)
 
     def _one_of(self, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
-        where = pointer((place, "oneOf"))
+        where = (place, "oneOf")
         if "anyOf" in part:
             self._report(where, "weakened", '"oneOf" beside "anyOf" is only stated in words')
             said.append(f"Must also fit one of {write_json(part['oneOf'])}.")
@@ -157,7 +183,7 @@ class _Rewriting:
             is_exact = False
         if not is_exact:
             said.append(list_values(values))
-            self._report(pointer((place, word)), "weakened", "Gemini has no such enumeration; only stated in words")
+            self._report((place, word), "weakened", "Gemini has no such enumeration; only stated in words")
 
     def _bound(self, word: str, limit: str, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
         value = part[word]
@@ -166,7 +192,7 @@ class _Rewriting:
             value = math.floor(value) + 1 if is_lower else math.ceil(value) - 1
         else:
             said.append(say(word, value))
-            self._report(pointer((place, word)), "weakened", "Gemini has no bound that is itself excluded")
+            self._report((place, word), "weakened", "Gemini has no bound that is itself excluded")
         if limit in fresh:
             value = max(value, fresh[limit]) if is_lower else min(value, fresh[limit])
         fresh[limit] = value

@@ -5,33 +5,54 @@ the API's own answer: combinators, `not`, `enum` and `const` at the root, an arr
 Python's `re` does not compile or that looks around.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-from runtime.ai.formats.format import Adapted, Format, Schema
+from runtime.ai.formats.format import Adapted, Format, Memory, Plain, Schema
+from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
-from runtime.ai.formats.schema import objects, patterns
-from runtime.ai.formats.schema.keywords import Place, pointer, rebuild, types_of, words
+from runtime.ai.formats.schema import objects
+from runtime.ai.formats.schema.keywords import rebuild, types_of, words
 from runtime.ai.formats.schema.loosening import loosen
 from runtime.ai.formats.schema.merging import either
+from runtime.ai.formats.schema.patterns import to_portable
 from runtime.ai.formats.schema.phrases import describe, say
+from runtime.ai.formats.schema.plain import is_plain_part
 from runtime.ai.formats.schema.root import state_rules
 
 MAX_TOOLS = 128
 _RULES_OF_THE_WHOLE = words("not if then else dependentRequired dependentSchemas")
 
 
-def adapt(published: Any, report: Report) -> Adapted:
+def adapt(published: Any, report: Report, memory: Memory) -> Adapted:
     """The schema with what OpenAI takes without `strict`."""
-    flat, remarks = objects.to_object(published, report)
+    whole = objects.to_object(published, report, memory)
+    if whole.texts is not None:
+        return Adapted(whole.schema)
     weakened = report.weakened
 
     def change(part: Any, place: Place) -> Any:
         return _change_one(rebuild(part, place, change), place, report) if isinstance(part, dict) else part
 
-    flat = change(flat, None)
+    flat = _keep_plain(whole.schema, change, memory.plain)
     if report.weakened > weakened:
         flat = loosen(flat, report)
+    remarks = [*whole.remarks]
     return Adapted(state_rules(flat, _RULES_OF_THE_WHOLE, remarks, report), remarks)
+
+
+def _keep_plain(flat: Schema, change: Callable[[Any, Place], Any], known: Plain) -> Schema:
+    """The object with only those arguments and definitions changed that need a look."""
+    fresh: Schema = change({**flat, "properties": {}, "$defs": {}}, None)
+    for word in ("properties", "$defs"):
+        if word in flat:
+            fresh[word] = {
+                key: part if is_plain_part(part, known) else change(part, ((None, word), key))
+                for key, part in flat[word].items()
+            }
+        else:
+            del fresh[word]
+    return fresh
 
 
 def _change_one(part: Schema, place: Place, report: Report) -> Schema:
@@ -46,21 +67,21 @@ def _change_one(part: Schema, place: Place, report: Report) -> Schema:
 
 def _fix_pattern(part: Schema, place: Place, report: Report) -> Schema:
     pattern = part["pattern"]
-    spelling = _legal(pattern)
+    spelling = to_portable(pattern)
     if spelling == pattern:
         return part
     if spelling is not None:
-        report(pointer((place, "pattern")), "rewritten", "the regular expression is spelled for Python")
+        report((place, "pattern"), "rewritten", "the regular expression is spelled for Python")
         return {**part, "pattern": spelling}
-    report(pointer((place, "pattern")), "weakened", "OpenAI does not take the regular expression; only stated in words")
+    report((place, "pattern"), "weakened", "OpenAI does not take the regular expression; only stated in words")
     fresh = {word: value for word, value in part.items() if word != "pattern"}
     return describe(fresh, say("pattern", pattern))
 
 
 def _fix_pattern_properties(part: Schema, place: Place, report: Report) -> Schema:
     published: dict[str, Any] = part["patternProperties"]
-    legal = {_legal(pattern): value for pattern, value in published.items()}
-    lost = {pattern: value for pattern, value in published.items() if _legal(pattern) is None}
+    legal = {to_portable(pattern): value for pattern, value in published.items()}
+    lost = {pattern: value for pattern, value in published.items() if to_portable(pattern) is None}
     if not lost and list(legal) == list(published):
         return part
     legal.pop(None, None)
@@ -70,12 +91,8 @@ def _fix_pattern_properties(part: Schema, place: Place, report: Report) -> Schem
         fresh["additionalProperties"] = either([*lost.values(), rest])
     for pattern in lost:
         message = "OpenAI does not take the regular expression; only stated in words"
-        report(pointer(((place, "patternProperties"), pattern)), "weakened", message)
+        report(((place, "patternProperties"), pattern), "weakened", message)
     return describe(fresh, say("patternProperties", lost))
-
-
-def _legal(pattern: str) -> str | None:
-    return None if patterns.looks_around(pattern) else patterns.to_python(pattern)
 
 
 def declare_chat(name: str, description: str, parameters: Schema) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """What a conversion did to a tool, as data."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
 
 from runtime.ai.contracts import Tool
+from runtime.ai.formats.place import Place, steps_of, write_pointer
 
 Effect = Literal["rewritten", "weakened", "dropped"]
 
@@ -12,8 +14,9 @@ Effect = Literal["rewritten", "weakened", "dropped"]
 class Entry(Struct, frozen=True):
     """One change: where, how it touches what the model may send, and what was done.
 
-    `pointer` is a JSON pointer into the tool's own schema. `rewritten` says the same in other words; `weakened` lets
-    the model send what the server will refuse; `dropped` takes away a note that no call depends on.
+    `pointer` is a JSON pointer into the tool's own schema; for what came out of a combinator at its root, the place
+    where it is offered. `rewritten` says the same in other words; `weakened` lets the model send what the server will
+    refuse; `dropped` takes away a note that no call depends on.
     """
 
     pointer: str
@@ -41,12 +44,40 @@ class SetAside(Struct, frozen=True):
 
 
 class Report:
-    """Collects what the steps of one tool's conversion did, in order; call it with pointer, effect and message."""
+    """Collects what the steps of one tool's conversion did, in order; call it with place, effect and message."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self._notes: list[tuple[Place, Effect, str]] = []
+        self._parts: list[tuple[int, Place, Report]] = []
         self.weakened = 0
+        self.origins: dict[str, Place] = {}
+        """Where a definition, by its name in the sound schema, stood in the published one."""
 
-    def __call__(self, pointer: str, effect: Effect, message: str) -> None:
-        self.entries.append(Entry(pointer, effect, message))
+    def __call__(self, place: Place, effect: Effect, message: str) -> None:
+        self._notes.append((place, effect, message))
         self.weakened += effect == "weakened"
+
+    def include(self, place: Place, part: "Report") -> None:
+        """Take over what was reported of a part of the schema, whose places start at `place`."""
+        if part._notes or part._parts:
+            self._parts.append((len(self._notes), place, part))
+            self.weakened += part.weakened
+
+    def entries(self) -> list[Entry]:
+        """All of it, each once."""
+        return list(dict.fromkeys(Entry(write_pointer(steps), effect, text) for steps, effect, text in self._flat()))
+
+    def _flat(self) -> Iterator[tuple[list[str], Effect, str]]:
+        parts = iter([*self._parts, (len(self._notes), None, None)])
+        start = 0
+        for end, place, part in parts:
+            for at, effect, message in self._notes[start:end]:
+                yield self._original(steps_of(at)), effect, message
+            if part is not None:
+                yield from (([*steps_of(place), *steps], effect, text) for steps, effect, text in part._flat())
+            start = end
+
+    def _original(self, steps: list[str]) -> list[str]:
+        if len(steps) > 1 and steps[0] == "$defs" and steps[1] in self.origins:
+            return [*steps_of(self.origins[steps[1]]), *steps[2:]]
+        return steps

@@ -4,8 +4,9 @@ from typing import Any
 
 from runtime.ai.formats.encoding import encode
 from runtime.ai.formats.format import Schema
+from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
-from runtime.ai.formats.schema.keywords import Place, pointer, words
+from runtime.ai.formats.schema.keywords import words
 from runtime.ai.formats.schema.merging import both
 from runtime.ai.formats.schema.phrases import say
 
@@ -46,7 +47,7 @@ class Combining:
 
     def lose(self, word: str, value: Any, place: Place, said: list[str]) -> None:
         said.append(say(word, value))
-        self._report(pointer((place, word)), "weakened", f'"{word}" cannot be merged here; at best stated in words')
+        self._report((place, word), "weakened", f'"{word}" cannot be merged here; at best stated in words')
 
 
 class _Merge:

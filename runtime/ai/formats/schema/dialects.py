@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from runtime.ai.formats.schema.keywords import SAME_VALUE, Place, types_of, words
+from runtime.ai.formats.place import Place
+from runtime.ai.formats.schema.keywords import SAME_VALUE, types_of, words
 
 MARKS = words(
     "$ref $dynamicRef $recursiveRef nullable exclusiveMinimum exclusiveMaximum items additionalItems dependencies"

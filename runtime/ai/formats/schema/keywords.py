@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from operator import is_
 from typing import Any
 
+from runtime.ai.formats.place import Place
+
 
 def words(text: str) -> frozenset[str]:
     """The keywords that a text lists."""
     return frozenset(text.split())
 
-
-Place = tuple[Any, str] | None
-"""A place in a schema as a chain of steps, so that a pointer is written only where something is reported."""
 
 ONE = words(
     "items additionalProperties not if then else contains propertyNames unevaluatedItems unevaluatedProperties"
@@ -34,20 +33,6 @@ SAME_VALUE = words("allOf anyOf oneOf not if then else dependentSchemas")
 """Keywords whose schemas judge the very value that the schema around them judges."""
 
 TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
-
-
-def pointer(place: Place) -> str:
-    """The place as a JSON pointer (RFC 6901)."""
-    steps: list[str] = []
-    while place is not None:
-        place, step = place
-        steps.append(step)
-    return "".join(f"/{escape(step)}" for step in reversed(steps))
-
-
-def escape(key: str) -> str:
-    """A key as a step of a JSON pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 def children(schema: dict[str, Any], place: Place = None) -> Iterator[tuple[Any, Place]]:

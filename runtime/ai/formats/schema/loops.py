@@ -18,6 +18,11 @@ def cut(schema: Schema, definitions: dict[str, Any], report: Report) -> Schema:
     return _open_loops(schema, definitions, _in_place, report)
 
 
+def has_loop(definitions: dict[str, Any]) -> bool:
+    """Whether a definition refers to itself about the very same value."""
+    return bool(_find_closing(definitions, _in_place))
+
+
 def end_required(schema: Schema, report: Report) -> Schema:
     """The schema without definitions that always hold themselves again, and so are never ended by any value."""
     return _open_loops(schema, schema["$defs"], _always_there, report)
@@ -32,7 +37,7 @@ def _open_loops(schema: Schema, definitions: dict[str, Any], step: Step, report:
     fresh = dict(definitions)
     for name, targets in closing.items():
         fresh[name] = _drop(definitions[name], targets, step)
-        report(f"/$defs/{name}", "weakened", "a reference that only leads back to itself says nothing; left out")
+        report(((None, "$defs"), name), "weakened", "a reference that only leads back to itself says nothing; left out")
     return {**schema, "$defs": fresh}
 
 

@@ -7,8 +7,9 @@ counts the members that `contains` or the keywords around left over. There a los
 from typing import Any
 
 from runtime.ai.formats.format import Schema
+from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
-from runtime.ai.formats.schema.keywords import Place, pointer, rebuild, words
+from runtime.ai.formats.schema.keywords import rebuild, words
 from runtime.ai.formats.schema.phrases import describe, say, say_condition
 
 _TURNING = words("not if then else oneOf maxContains unevaluatedProperties unevaluatedItems")
@@ -35,7 +36,7 @@ def _loosen_one(schema: Schema, place: Place, report: Report) -> Schema:
         else:
             fresh["anyOf"] = schema["oneOf"]
     for word in sorted(_TURNING & schema.keys()):
-        report(pointer((place, word)), "weakened", f'"{word}" is only stated in words, since a part of it says less')
+        report((place, word), "weakened", f'"{word}" is only stated in words, since a part of it says less')
     sentences = (
         say(word, schema[word]) for word in ("not", "unevaluatedProperties", "unevaluatedItems") if word in schema
     )

@@ -2,19 +2,46 @@
 
 from typing import Any
 
-from runtime.ai.formats.format import Schema
+from runtime.ai.formats.format import Memory, Plain, Schema, Whole
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema.loosening import loosen
+from runtime.ai.formats.schema.plain import find_plain
 from runtime.ai.formats.schema.repair import repair
 from runtime.ai.formats.schema.root import flatten
 
 
 def make_sound(published: Any, report: Report) -> Schema:
     """The published schema in sound JSON Schema 2020-12, in which nothing refuses what the published one meant."""
-    schema = repair(published, report)
+    published = _without_dialect(published)
+    if isinstance(published, dict) and find_plain(published, {}) is not None:
+        return published
+    schema = repair(published, report, {})
     return loosen(schema, report) if report.weakened else schema
 
 
-def to_object(published: Any, report: Report) -> tuple[Schema, list[str]]:
-    """The sound schema as an object with properties and required ones, and what has to be said in words."""
-    return flatten(make_sound(published, report), report)
+def to_object(published: Any, report: Report, memory: Memory) -> Whole:
+    """The sound schema as an object, made once for all formats that share the memory."""
+    if id(published) not in memory.wholes:
+        own = Report()
+        memory.wholes[id(published)] = published, _to_object(published, own, memory.plain), own
+    _, whole, own = memory.wholes[id(published)]
+    report.include(None, own)
+    report.origins = own.origins
+    return whole
+
+
+def _to_object(published: Any, report: Report, known: Plain) -> Whole:
+    published = _without_dialect(published)
+    texts = find_plain(published, known) if isinstance(published, dict) else None
+    if texts is not None:
+        return Whole(published if "required" in published else {**published, "required": []}, (), texts)
+    schema = repair(published, report, known)
+    if report.weakened:
+        schema = loosen(schema, report)
+    return Whole(*flatten(schema, report))
+
+
+def _without_dialect(published: Any) -> Any:
+    if isinstance(published, dict) and "$schema" in published:
+        return {word: value for word, value in published.items() if word != "$schema"}
+    return published

@@ -18,9 +18,15 @@ def to_python(pattern: str) -> str | None:
     return None
 
 
-def looks_around(pattern: str) -> bool:
-    """Whether the expression may look ahead or behind."""
-    return _LOOKAROUND.search(pattern) is not None
+@lru_cache(maxsize=4096)
+def to_portable(pattern: str) -> str | None:
+    """The expression as any engine takes it: as `to_python`, and None where it looks ahead or behind."""
+    return None if _LOOKAROUND.search(pattern) else to_python(pattern)
+
+
+def is_portable(pattern: str) -> bool:
+    """Whether any engine takes the expression as it is."""
+    return to_portable(pattern) == pattern
 
 
 def compile_quietly(pattern: str) -> re.Pattern[str] | None:

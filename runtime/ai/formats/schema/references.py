@@ -10,7 +10,9 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Any
 
-from runtime.ai.formats.schema.keywords import MANY, MAPS, ONE, Place, pointer, words
+from runtime.ai.formats.encoding import encode
+from runtime.ai.formats.place import Place, steps_of
+from runtime.ai.formats.schema.keywords import MANY, MAPS, ONE, words
 
 _NESTING = ONE | MANY | {"additionalItems"}
 _MAPS = MAPS | {"definitions", "dependencies"}
@@ -25,6 +27,7 @@ class References:
     """All references of one published schema, found and named when this is made."""
 
     def __init__(self, root: dict[str, Any]) -> None:
+        text = encode(root)
         self._root = root
         self._places: dict[int, Place] = {}
         self._resources: dict[str, dict[str, Any]] = {}
@@ -35,7 +38,10 @@ class References:
         self._taken: Counter[str] = Counter()
         self._targets: deque[tuple[str, dict[str, Any] | bool, Place]] = deque()
         self._meaning: dict[int, str | None] = {}
-        self._find(root)
+        self.are_plain = True
+        """Whether each reference is one to a definition at the root, under the name that the definition keeps."""
+        if b'Ref":' in text or b'$ref":' in text:
+            self._find(root)
 
     def name_of(self, schema: dict[str, Any]) -> str | None:
         """The definition that a published schema has become, if something refers to it; the root is not one."""
@@ -56,11 +62,14 @@ class References:
             for schema in referring:
                 target = self._resolve(schema)
                 if target is None:
+                    self.are_plain = False
                     continue
                 node, place = target
                 if isinstance(node, dict) and id(node) not in self._places:
                     found += self._scan(node, place, self._base[id(schema)])
-                self._meaning[id(schema)] = self._give_name(node, place)
+                name = self._give_name(node, place)
+                self._meaning[id(schema)] = name
+                self.are_plain = self.are_plain and schema.get("$ref") == f"#/$defs/{name}"
             referring = found
 
     def _scan(self, start: dict[str, Any], place: Place, base: dict[str, Any]) -> list[dict[str, Any]]:
@@ -190,7 +199,7 @@ def _unescape(step: str) -> str:
 def _suggest_name(place: Place) -> str:
     if place is None:
         return "root"
-    steps = pointer(place)[1:].replace("~1", "_").replace("~0", "_").split("/")
+    steps = steps_of(place)
     words = [step for step in steps if step not in _HOLDERS] or steps
     name = _ILLEGAL_RUN.sub("_", "_".join(words))
     return name[-_NAME_LIMIT:]

@@ -8,10 +8,12 @@ that only leads back to itself, and no keyword whose value is not what 2020-12 w
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.ai.formats.format import Schema
+from runtime.ai.formats.format import Plain, Schema
+from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Effect, Report
 from runtime.ai.formats.schema import dialects, loops
-from runtime.ai.formats.schema.keywords import MANY, MAPS, ONE, Place, pointer, words
+from runtime.ai.formats.schema.keywords import MANY, MAPS, ONE, words
+from runtime.ai.formats.schema.plain import is_plain_part
 from runtime.ai.formats.schema.references import References
 from runtime.ai.formats.schema.values import ANYTHING, FIXES, LOST, NOTES_ONLY, type_name
 
@@ -22,28 +24,36 @@ _BOOKKEEPING = words(
 )
 
 
-def repair(published: Any, report: Report) -> Schema:
-    """The well-formed schema; the same object where nothing had to change. `published` stays as it is."""
+def repair(published: Any, report: Report, known: Plain) -> Schema:
+    """The well-formed schema; the same object where nothing had to change. `published` stays as it is.
+
+    `known` remembers parts that need no change, by their JSON texts.
+    """
     if not isinstance(published, Mapping):
         if published is not None and published is not True:
-            report("", "rewritten", "the schema is no object, so any arguments are taken")
+            report(None, "rewritten", "the schema is no object, so any arguments are taken")
         return {}
     root = published if isinstance(published, dict) else dict(published)
-    return _Repair(root, report).run()
+    return _Repair(root, report, known).run()
 
 
 class _Repair:
-    def __init__(self, root: dict[str, Any], report: Report) -> None:
+    def __init__(self, root: dict[str, Any], report: Report, known: Plain) -> None:
         self._root = root
         self._report = report
+        self._known = known
         self._references = References(root)
 
     def run(self) -> Schema:
         schema: Schema = self._schema(self._root, None, 0)
-        definitions = {
-            name: self._schema(target, place, 0, is_target=True) for name, target, place in self._references.targets()
-        }
+        self._report.origins = {name: place for name, _, place in self._references.targets()}
+        definitions = {name: self._definition(target, place) for name, target, place in self._references.targets()}
         return loops.cut(schema, definitions, self._report) if definitions else schema
+
+    def _definition(self, target: Any, place: Place) -> Any:
+        if self._references.are_plain and is_plain_part(target, self._known):
+            return target
+        return self._schema(target, place, 0, is_target=True)
 
     def _schema(self, published: Any, place: Place, depth: int, *, is_target: bool = False) -> Any:
         if not isinstance(published, dict):
@@ -52,7 +62,7 @@ class _Repair:
         if name is not None:
             return {"$ref": f"#/$defs/{name}"}
         if depth > MAX_DEPTH:
-            self._report(pointer(place), "weakened", f"nested more than {MAX_DEPTH} levels deep, so any value is taken")
+            self._report(place, "weakened", f"nested more than {MAX_DEPTH} levels deep, so any value is taken")
             return {}
         fresh: dict[str, Any] = {}
         changed = False
@@ -74,9 +84,9 @@ class _Repair:
             return {} if published else False
         if isinstance(published, str):
             named = type_name(published)
-            self._report(pointer(place), "rewritten", "text stands where a schema belongs")
+            self._report(place, "rewritten", "text stands where a schema belongs")
             return {"type": named} if named else {"description": published}
-        self._report(pointer(place), "weakened", "there is no schema here, so any value is taken")
+        self._report(place, "weakened", "there is no schema here, so any value is taken")
         return {}
 
     def _keyword(self, word: str, value: Any, place: Place, depth: int) -> Any:
@@ -101,9 +111,9 @@ class _Repair:
     def _fixed(self, word: str, value: Any, fixed: Any, place: Place) -> Any:
         if fixed is LOST:
             effect: Effect = "dropped" if word in NOTES_ONLY or value in (None, False, *ANYTHING) else "weakened"
-            self._report(pointer(place), effect, f'"{word}" has a value that says nothing; left out')
+            self._report(place, effect, f'"{word}" has a value that says nothing; left out')
         elif fixed is not value:
-            self._report(pointer(place), "rewritten", f'"{word}" has the value that JSON Schema 2020-12 wants')
+            self._report(place, "rewritten", f'"{word}" has the value that JSON Schema 2020-12 wants')
         return fixed
 
     def _branches(self, word: str, value: Any, place: Place, depth: int) -> Any:
@@ -119,7 +129,13 @@ class _Repair:
         schemas = dialects.name_listed(value) if word == "properties" and isinstance(value, list) else value
         if not isinstance(schemas, dict):
             return self._fixed(word, value, LOST, place)
-        fresh = {key: self._schema(schema, (place, key), depth + 1) for key, schema in schemas.items()}
+        is_trusted = depth == 0 and self._references.are_plain
+        fresh = {
+            key: schema
+            if is_trusted and is_plain_part(schema, self._known)
+            else self._schema(schema, (place, key), depth + 1)
+            for key, schema in schemas.items()
+        }
         if schemas is value and all(one is other for one, other in zip(fresh.values(), schemas.values(), strict=True)):
             return value
         return fresh
@@ -134,6 +150,6 @@ class _Repair:
             return True
         if "$ref" in fresh:
             shown = str(fresh.pop("$ref"))[:200]
-            self._report(pointer(place), "weakened", f'the reference "{shown}" leads nowhere, so it says nothing')
+            self._report(place, "weakened", f'the reference "{shown}" leads nowhere, so it says nothing')
             return True
         return False

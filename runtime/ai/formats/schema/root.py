@@ -9,8 +9,9 @@ from typing import Any
 
 from runtime.ai.formats.encoding import write_json
 from runtime.ai.formats.format import Schema
+from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
-from runtime.ai.formats.schema.keywords import Place, children, pointer, types_of, words
+from runtime.ai.formats.schema.keywords import children, types_of, words
 from runtime.ai.formats.schema.merging import both, either
 from runtime.ai.formats.schema.phrases import say, say_condition
 
@@ -59,7 +60,7 @@ class _Unfolding:
         if _COMBINING.isdisjoint(schema):
             return dict(schema)
         if depth > _DEEPEST or self._steps > _MOST_STEPS:
-            self._report(pointer(place), "weakened", "too many combinators in one another; any arguments are taken")
+            self._report(place, "weakened", "too many combinators in one another; any arguments are taken")
             return {}
         flat: Any = {word: value for word, value in schema.items() if word not in _COMBINING}
         parts = [self._definition(schema["$ref"], depth)] if "$ref" in schema else []
@@ -90,7 +91,7 @@ class _Unfolding:
             return False
 
         def lose(word: str, value: Any) -> None:
-            self._report(pointer((place, word)), "weakened", f'a second "{word}" is only stated in words')
+            self._report((place, word), "weakened", f'a second "{word}" is only stated in words')
             remarks.append(say(word, value) or f"The arguments must also fit {write_json({word: value})}.")
 
         joined = both(one, other, lose)
@@ -102,13 +103,11 @@ class _Unfolding:
         unfolded = [self.unfold(branch, (place, str(index)), depth + 1) for index, branch in enumerate(branches)]
         possible = [branch for branch in unfolded if branch is not False and _takes_objects(branch)]
         if not possible:
-            self._report(pointer(place), "weakened", f'no branch of "{word}" takes an object; left out')
+            self._report(place, "weakened", f'no branch of "{word}" takes an object; left out')
             return flat
         if len(possible) == 1:
             return self._join(flat, possible[0], place)
-        self._report(
-            pointer(place), "weakened", f'the branches of "{word}" are united; which belongs where is in words'
-        )
+        self._report(place, "weakened", f'the branches of "{word}" are united; which belongs where is in words')
         remarks = [*flat.get(_REMARKS, []), _say_branches(word, possible)]
         united = _unite(possible, flat.get("properties", {}))
         return {**self._join(flat, united, place), _REMARKS: remarks}
@@ -178,17 +177,19 @@ def _close(flat: Schema) -> Schema:
 
 def _as_object(flat: Schema, remarks: list[str], report: Report) -> Schema:
     if not _takes_objects(flat):
-        report("/type", "rewritten", "arguments are an object, whatever else the schema says")
+        report((None, "type"), "rewritten", "arguments are an object, whatever else the schema says")
         flat = {word: flat[word] for word in ("title", "description") if word in flat}
     for word in ("enum", "const"):
         if word in flat:
-            report(f"/{word}", "weakened", f'"{word}" of the whole arguments is only stated in words')
+            report((None, word), "weakened", f'"{word}" of the whole arguments is only stated in words')
             remarks.append(f"All arguments together: {say(word, flat[word])}")
     properties = flat.get("properties", {})
     required = flat.get("required", [])
     undefined = [key for key in required if key not in properties]
     if undefined:
-        report("/required", "rewritten", f"required but not defined, so any value is taken: {', '.join(undefined)}")
+        report(
+            (None, "required"), "rewritten", f"required but not defined, so any value is taken: {', '.join(undefined)}"
+        )
         rest = flat.get("additionalProperties")
         properties = {**properties, **{key: rest if isinstance(rest, dict) else {} for key in undefined}}
     if (
@@ -223,11 +224,13 @@ def _with_reachable(flat: Schema, definitions: dict[str, Any]) -> Schema:
 
 def state_rules(flat: Schema, rules: frozenset[str], remarks: list[str], report: Report) -> Schema:
     """The object without those keywords of its own; each goes into `remarks` in words."""
+    if rules.isdisjoint(flat):
+        return flat
     found = [word for word in flat if word in rules]
     for word in found:
-        report(f"/{word}", "weakened", f'"{word}" of the whole arguments is only stated in words')
+        report((None, word), "weakened", f'"{word}" of the whole arguments is only stated in words')
     sentences = [say(word, flat[word]) for word in found if word not in ("if", "then", "else")]
     if "if" in found:
         sentences.append(say_condition(flat))
     remarks += [f"All arguments together: {sentence}" for sentence in sentences if sentence]
-    return {word: value for word, value in flat.items() if word not in rules} if found else flat
+    return {word: value for word, value in flat.items() if word not in rules}
