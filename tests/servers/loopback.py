@@ -143,9 +143,9 @@ async def converse(endpoint: Endpoint, reader: asyncio.StreamReader, writer: asy
     response = await endpoint.handle(request)
     head = [f"HTTP/1.1 {response.status} {REASONS.get(response.status, 'Odd')}"]
     head += [f"{name}: {value}" for name, value in response.headers.items()]
-    if response.parts is None:
+    if response.parts is None and "Content-Length" not in response.headers:
         head.append(f"Content-Length: {len(response.body)}")
-    else:
+    elif response.parts is not None:
         head.append("Connection: close")
     writer.write("\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + response.body)
     await writer.drain()
