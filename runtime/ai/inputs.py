@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from runtime.ai.contracts import Image, Message, Part, Text, ToolCall
+from runtime.ai.results import repair_text
 from runtime.errors import AgentError
 
 
@@ -65,11 +66,11 @@ _EXPECTED = (
 def start_messages(inputs: Inputs, system: str) -> list[Message]:
     """The messages that a run starts with: the system text first, in place of one that the caller's messages have."""
     if isinstance(inputs.prompt, str):
-        messages = [Message("user", inputs.prompt)]
+        messages = [Message("user", repair_text(inputs.prompt))]
     else:
         given: Sequence[Any] = inputs.messages if isinstance(inputs.messages, list) else ()
         messages = [_read_message(message, place) for place, message in enumerate(given)]
-    system = inputs.system if isinstance(inputs.system, str) else system
+    system = repair_text(inputs.system if isinstance(inputs.system, str) else system)
     if system:
         if messages[0].role == "system":
             messages[0] = Message("system", system)
@@ -83,7 +84,7 @@ def _read_message(given: Any, place: int) -> Message:
         return given
     try:
         fields = msgspec.convert(given, GivenMessage)
-        content = fields.content if isinstance(fields.content, str) else [_read_part(part) for part in fields.content]
+        content = _read_content(fields.content)
     except msgspec.ValidationError as error:
         raise AgentError(f"`messages[{place}]` does not fit: {error}", hint=_EXPECTED) from error
     calls = [
@@ -93,11 +94,15 @@ def _read_message(given: Any, place: int) -> Message:
     return Message(fields.role, content, calls, fields.tool_call_id, fields.name, fields.is_error, fields.provider_data)
 
 
+def _read_content(given: str | Sequence[Mapping[str, Any]]) -> str | list[Part]:
+    return repair_text(given) if isinstance(given, str) else [_read_part(part) for part in given]
+
+
 def _read_part(given: Mapping[str, Any]) -> Part:
     if "type" not in given:
         given = {"type": "image" if "data" in given else "text", **given}
     part: Part = msgspec.convert(given, Text | Image)
-    return part
+    return Text(repair_text(part.text)) if isinstance(part, Text) else part
 
 
 def _encode(value: Any) -> str:

@@ -9,10 +9,10 @@ import anyio
 from msgspec import Struct
 
 from runtime.ai.concurrency import run_all
-from runtime.ai.content import EMPTY, parts_of
-from runtime.ai.contracts import Message, Part, Text, ToolCall, ToolResult
+from runtime.ai.contracts import Message, ToolCall, ToolResult
 from runtime.ai.events import ToolAnswered, ToolCalled
 from runtime.ai.formats.arguments import decode
+from runtime.ai.results import read_output
 from runtime.ai.tool_set import BoundTool, Offer
 from runtime.errors import Error, ToolError
 
@@ -71,16 +71,16 @@ async def run_calls(calls: Sequence[Call], rules: ToolRules) -> list[ToolAnswere
 
 async def _run(call: Call, rules: ToolRules) -> ToolAnswered:
     started = perf_counter()
+    told = call.told
     try:
         result = await _call(call, rules)
+        content = read_output(result.output, rules.longest)
     except Error as error:
         if rules.on_error == "throw":
             raise
-        told = call.told
-        content = _shorten(error.message or EMPTY, rules.longest)
+        content = read_output(error.message, rules.longest)
         return ToolAnswered(told.id, told.name, content, True, error.code, (), _since(started))
-    content = _shorten(read_output(result.output), rules.longest)
-    return ToolAnswered(call.told.id, call.told.name, content, rest=result.rest, duration_ms=_since(started))
+    return ToolAnswered(told.id, told.name, content, rest=result.rest, duration_ms=_since(started))
 
 
 async def _call(call: Call, rules: ToolRules) -> ToolResult:
@@ -98,36 +98,6 @@ async def _call(call: Call, rules: ToolRules) -> ToolResult:
 
 def _since(started: float) -> float:
     return round((perf_counter() - started) * 1000, 3)
-
-
-def read_output(output: Any) -> str | list[Part]:
-    """What the model reads of a tool's output: text if that is all there is, else parts; never nothing."""
-    parts = parts_of(output)
-    first = parts[0]
-    if len(parts) > 1 or not isinstance(first, Text):
-        return parts
-    return first.text if first.text.strip() else EMPTY
-
-
-def _shorten(content: str | list[Part], longest: int) -> str | list[Part]:
-    """The content cut to that many characters of text, with a note to the model that says so."""
-    if isinstance(content, str):
-        return content if len(content) <= longest else content[:longest] + _note(len(content), longest)
-    length = sum(len(part.text) for part in content if isinstance(part, Text))
-    if length <= longest:
-        return content
-    left = longest
-    kept: list[Part] = []
-    for part in content:
-        if isinstance(part, Text):
-            part, left = Text(part.text[:left]), max(left - len(part.text), 0)
-        if not isinstance(part, Text) or part.text:
-            kept.append(part)
-    return [*kept, Text(_note(length, longest))]
-
-
-def _note(length: int, longest: int) -> str:
-    return f"\n[the result is cut here: it has {length} characters, and {longest} are shown]"
 
 
 def answer_message(answer: ToolAnswered, name: str) -> Message:

@@ -84,6 +84,16 @@ def test_messages_have_parts_calls_and_results() -> None:
     ]
 
 
+def test_half_a_surrogate_pair_is_replaced() -> None:
+    parts = [{"text": "b\udc80"}]
+
+    assert start({"prompt": "a\udc80", "system": "s\ud83d"}) == [
+        Message("system", "s\ufffd"),
+        Message("user", "a\ufffd"),
+    ]
+    assert start({"messages": [{"role": "user", "content": parts}]}) == [Message("user", [Text("b\ufffd")])]
+
+
 def test_messages_of_an_earlier_run_are_taken_as_they_are() -> None:
     earlier = Message("assistant", "hi", wire={"openai": b"{}"})
 

@@ -426,6 +426,25 @@ async def test_long_result_is_cut_with_a_note(toolbox, agent, output, content):
     assert model.requests[1].messages[2].content == content
 
 
+@pytest.mark.parametrize("output", [object(), {"a": {1: {}, (2, 3): 4}}, b"\xff".hex])
+async def test_output_that_is_no_json_value_is_the_error_of_the_tool(script, toolbox, agent, output):
+    model = await script(turns=[{"toolCalls": [call("one")]}, {"text": "done"}])
+
+    answer = await agent(model, toolbox("Tools", one=lambda: output)).invoke({"prompt": "go"})
+
+    (result,) = answer["steps"][0]["toolResults"]
+    assert result["code"] == "ERR_TOOL_FAILED"
+    assert result["content"].startswith("the tool gave back what is no JSON value: ")
+
+
+async def test_half_a_surrogate_pair_in_a_result_is_replaced(toolbox, agent):
+    model = Recorder(wants(ToolCall("a", "one", "")), DONE)
+
+    await agent(model, toolbox("Tools", one=lambda: "a\ud83d")).invoke({"prompt": "go"})
+
+    assert model.requests[1].messages[2].content == "a\ufffd"
+
+
 async def test_exception_of_a_provider_is_a_tool_error_and_a_warning(script, toolbox, agent, context):
     model = await script(turns=[{"toolCalls": [call("one")]}, {"text": "done"}])
 
