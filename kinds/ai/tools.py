@@ -88,6 +88,11 @@ class StaticTools:
             self._entries[name] = entry
         self._tools = [Tool(name, entry.description, entry.parameters) for name, entry in self._entries.items()]
 
+    @property
+    def summary(self) -> str:
+        """What a start tells of it: how many tools there are."""
+        return f"{len(self._tools)} tool{'' if len(self._tools) == 1 else 's'}"
+
     async def list_tools(self) -> Sequence[Tool]:
         return self._tools
 

@@ -95,6 +95,7 @@ class ChatModel:
 
     def __init__(self, name: str, model: str, options: Mapping[str, Any], endpoint: "Endpoint") -> None:
         self.name = name
+        self.summary = model
         self._model = model
         self._options = options
         self._endpoint = endpoint

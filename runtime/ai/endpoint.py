@@ -10,7 +10,7 @@ import anyio
 import msgspec
 from msgspec import Struct
 
-from runtime.ai.sse import EventReader
+from runtime.ai.sse import EventReader, TooLong
 from runtime.errors import ModelError
 from runtime.version import VERSION
 
@@ -163,29 +163,26 @@ class Endpoint:
         import httpx2
 
         reader = EventReader()
-        is_stream = "text/event-stream" in response.headers.get("content-type", "")
         whole: list[bytes] = []
+        is_stream = "text/event-stream" in response.headers.get("content-type", "")
         try:
             async for chunk in response.aiter_bytes():
+                if not is_stream and not whole:  # a stream that does not say so has no JSON at its start
+                    is_stream = chunk.lstrip()[:1] not in (b"{", b"[", b"")
                 if is_stream:
                     for text in reader.feed(chunk):
                         yield text
                 else:
                     whole.append(chunk)
+                    reader.count(chunk)
+            for text in reader.end() if is_stream else (b"".join(whole),):
+                yield text
+        except TooLong as error:
+            raise ModelError(f"the provider's answer is too long: {error}", resource=self._name) from error
         except httpx2.HTTPError as error:
             raise self._lost(error) from error
         finally:
             await response.aclose()
-        if is_stream:
-            for text in reader.end():
-                yield text
-            return
-        body = b"".join(whole)
-        if body.lstrip()[:1] in (b"{", b"["):
-            yield body
-            return
-        for text in (*reader.feed(body), *reader.end()):  # a stream that does not say so
-            yield text
 
     async def _refused(self, response: Any) -> ModelError:
         import httpx2

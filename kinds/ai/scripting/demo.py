@@ -30,6 +30,7 @@ _IDLE_WORDS = frozenset(
 class Demo:
     """Answers the first request with a call of the tool that fits best, and the next with what the tool gave back."""
 
+    summary = "a demo: it picks tools by words"
     tool_format = ""
     max_tools = None
 

@@ -42,6 +42,12 @@ class Script:
                 if fault is not None:
                     raise StartError(f'"{pattern}" is no regular expression: {fault}', resource=self.name)
 
+    @property
+    def summary(self) -> str:
+        """What a start tells of it: how long the script is."""
+        count, word = (len(self._turns), "turn") if self._turns else (len(self._rules), "rule")
+        return f"{count} {word}{'' if count == 1 else 's'}"
+
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
         seen = Conversation(request)
         label, answer, match = self._next_turn(seen) if self._turns else self._first_rule(seen)

@@ -402,6 +402,18 @@ async def test_stream_with_a_wrong_content_type_is_understood(provider, model, a
     assert (await ask(await model()))[0] == ["hi"]
 
 
+@pytest.mark.parametrize("start", [b'{"x": "', b"data: "])
+async def test_answer_that_grows_without_end_is_an_error(provider, model, answered, start):
+    provider.will(answered(start, *[b"x" * (1 << 20)] * 17, cut=True, content_type="application/json"))
+
+    error = await fails(await model())
+
+    assert (error.code, error.message) == (
+        "ERR_MODEL_RESPONSE",
+        "the provider's answer is too long: it has more than 16777216 bytes in one piece",
+    )
+
+
 async def test_content_in_parts_is_text(provider, model):
     provider.chunks(chunk("stop", content=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]))
 

@@ -1,0 +1,90 @@
+"""`Ai.Task`: a named piece of work for an agent, with what it is asked and what is expected of the answer."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
+
+from runtime.ai.parameters import find_schema_fault
+from runtime.contracts import Invocable
+from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
+
+
+class Expectation(Fields):
+    """What has to hold of the answer; where it does not, the task fails with exit code 5."""
+
+    schema: (
+        Annotated[
+            dict[str, Any],
+            Meta(description="A JSON Schema of the answer's text, read as JSON.", extra_json_schema=FIXED),
+        ]
+        | UnsetType
+    ) = UNSET
+    that: Annotated[
+        list[Any],
+        Meta(
+            description="Expressions over `result` that have to be true: `!cel result.steps.size() <= 3`.",
+            extra_json_schema=per_call("result"),
+        ),
+    ] = []
+
+
+@kind("Ai.Task", implements=Invocable)
+class Task(Kind):
+    """A named piece of work for an agent: what it is asked, and what is expected of the answer."""
+
+    agent: Slot[Invocable, "Who does the work: an agent, or anything else that can be run."]
+    inputs: (
+        Annotated[
+            dict[str, Any],
+            Meta(description="A JSON Schema of what the task itself is given.", extra_json_schema=FIXED),
+        ]
+        | UnsetType
+    ) = UNSET
+    prompt: (
+        Annotated[
+            str,
+            Meta(
+                description="What is asked; expressions see `inputs`.",
+                min_length=1,
+                extra_json_schema=per_call(inputs="inputs"),
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    messages: (
+        Annotated[
+            list[Any],
+            Meta(
+                description="What is asked as messages, in place of `prompt`; expressions see `inputs`.",
+                min_length=1,
+                extra_json_schema=per_call(inputs="inputs"),
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    expect: Annotated[Expectation, Meta(description="What has to hold of the answer.")] = Expectation()
+
+    @classmethod
+    def inspect(cls, inspection: Inspection) -> None:
+        """SCHEMA_VALUE: schemas that are none; a task that asks nothing, or in two ways."""
+        for path, schema in (*inspection.find("inputs"), *inspection.find("expect", "schema")):
+            fault = find_schema_fault(schema)
+            if fault is not None:
+                inspection.report("SCHEMA_VALUE", (*path, *fault[0]), fault[1])
+        if inspection.has("prompt") and inspection.has("messages"):
+            inspection.report("SCHEMA_VALUE", ("messages",), "a task takes `prompt` or `messages`, not both")
+
+    @asynccontextmanager
+    async def open(self, context: Context) -> AsyncIterator[Invocable]:
+        from runtime.ai.task import Task as LiveTask
+
+        asked: dict[str, Any] = {}
+        if self.prompt is not UNSET:
+            asked["prompt"] = self.prompt
+        if self.messages is not UNSET:
+            asked["messages"] = self.messages
+        inputs = self.inputs if isinstance(self.inputs, dict) else None
+        schema = self.expect.schema if isinstance(self.expect.schema, dict) else None
+        yield LiveTask(context, self.agent, asked, inputs, schema, self.expect.that)
