@@ -6,7 +6,7 @@ from typing import Any
 from runtime.mcp.message import encode
 from runtime.mcp.quoting import quote_line
 
-STEPS_LIMIT = 100_000  # keywords evaluated for one result; what is larger goes unchecked
+STEPS_LIMIT = 20_000  # keywords evaluated for one result; what is larger goes unchecked
 UNCHECKED = ("pattern", "patternProperties", "uniqueItems")  # may take exponential or quadratic time
 
 

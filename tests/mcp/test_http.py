@@ -133,18 +133,18 @@ async def test_a_refused_connection_names_host_and_port(http):
 
 
 async def test_a_body_over_the_limit_is_refused_by_its_declared_length(http):
-    async with serve(on_call(Response(200, b"", {**JSON, "Content-Length": "1000000"}))) as url:
-        async with http(url, max_result_bytes=100_000) as client:
-            error = await fault(client.call_tool("echo", {}))
+    endpoint = on_call(Response(200, b"", {**JSON, "Content-Length": "1000000"}))
+    async with serve(endpoint) as url, http(url, max_result_bytes=100_000) as client:
+        error = await fault(client.call_tool("echo", {}))
 
     assert (error.code, error.message) == ("ERR_MCP_LIMIT", "the server sent a message of more than 100000 bytes")
 
 
 async def test_a_packed_body_is_counted_unpacked(http):
     bomb = gzip.compress(b'"' + b"x" * 50_000_000 + b'"')
-    async with serve(on_call(Response(200, bomb, {**JSON, "Content-Encoding": "gzip"}))) as url:
-        async with http(url, max_result_bytes=1_000_000) as client:
-            error = await fault(client.call_tool("echo", {}))
+    endpoint = on_call(Response(200, bomb, {**JSON, "Content-Encoding": "gzip"}))
+    async with serve(endpoint) as url, http(url, max_result_bytes=1_000_000) as client:
+        error = await fault(client.call_tool("echo", {}))
 
     assert len(bomb) < 100_000
     assert error.code == "ERR_MCP_LIMIT"
@@ -246,9 +246,9 @@ async def test_a_stream_that_ends_for_good_fails_its_call(http, part):
 
 
 async def test_an_event_over_the_limit_fails_its_call(http):
-    async with serve(on_call(stream(b"data: ", *[b"x" * 50_000] * 4))) as url:
-        async with http(url, max_result_bytes=100_000) as client:
-            error = await fault(client.call_tool("echo", {}))
+    endpoint = on_call(stream(b"data: ", *[b"x" * 50_000] * 4))
+    async with serve(endpoint) as url, http(url, max_result_bytes=100_000) as client:
+        error = await fault(client.call_tool("echo", {}))
 
     assert error.code == "ERR_MCP_LIMIT"
 
@@ -444,8 +444,10 @@ async def test_redirects_without_end_are_given_up(http):
 
 async def test_changes_of_the_handshake_era_come_on_a_stream_of_their_own(http):
     class Changing(Endpoint):
-        capabilities = {"tools": {"listChanged": True}}
-        names = ["one"]
+        def __init__(self):
+            super().__init__()
+            self.capabilities = {"tools": {"listChanged": True}}
+            self.names = ["one"]
 
         async def handle(self, request):
             if request.verb == "GET":
