@@ -4,7 +4,8 @@
     --child PORT     start a process in a session of its own, which connects to PORT and stays
     --deaf           stay when the input ends, and ignore SIGTERM
 
-Its tools: `echo` gives `text` back, `wait` connects to `port` on loopback and never answers, `crash` ends the process.
+Its tools: `echo` gives `text` back, `words` the words of its command line, `wait` connects to `port` on loopback and
+never answers, `crash` ends the process.
 """
 
 import json
@@ -44,7 +45,7 @@ def make_answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         info = {"name": "stdio", "version": "1"}
         return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}}
     if method == "tools/list":
-        return {"result": {"tools": [make_tool(name) for name in ("echo", "wait", "crash")]}}
+        return {"result": {"tools": [make_tool(name) for name in ("echo", "words", "wait", "crash")]}}
     if method == "tools/call":
         return call(params["name"], params.get("arguments") or {})
     return {"error": {"code": -32601, "message": f"no method {method}"}}
@@ -58,6 +59,8 @@ def make_tool(name: str) -> dict[str, Any]:
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     if name == "echo":
         return {"result": {"content": [{"type": "text", "text": arguments["text"]}]}}
+    if name == "words":
+        return {"result": {"content": [], "structuredContent": {"words": sys.argv[1:]}}}
     if name == "wait":
         CONNECTIONS.append(socket.create_connection(("127.0.0.1", arguments["port"])))
         return None

@@ -1,0 +1,102 @@
+"""Every example of the README and of the pages under `docs/` is run, in the order of its page.
+
+A block of `yaml` with a `title` is written to that file, and has no finding unless it says `broken` or is, in a folder,
+part of a set; one without a title is a set of its own. A block of `python` with a title is written as well. In a block of
+`console` each `$` line is run, and the lines under it are its standard output; `...` stands for anything. A block of
+`text` is for reading alone.
+"""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from command import environment, left_behind, run
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LANGUAGES = {"yaml", "python", "console", "text"}
+FENCE = re.compile(r"^```(?P<words>\S.*)\n(?P<body>(?:.*\n)*?)^```$", re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
+
+
+class Block(NamedTuple):
+    language: str
+    title: str
+    is_broken: bool
+    body: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    for found in FENCE.finditer(page.read_text(encoding="utf-8")):
+        language, *words = found["words"].split()
+        title = next((word.removeprefix("title=") for word in words if word.startswith("title=")), "")
+        yield Block(language, title, "broken" in words, found["body"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page_do_what_it_says(page: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "manifests", tmp_path / "manifests")
+    seen = list(blocks(page))
+
+    assert {block.language for block in seen} <= LANGUAGES
+    for block in seen:
+        if block.language == "yaml":
+            check_yaml(block, tmp_path)
+        elif block.language == "python" and block.title:
+            write(tmp_path / block.title, block.body)
+        elif block.language == "console":
+            check_console(block, tmp_path)
+    assert left_behind(tmp_path) == []
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def check_yaml(block: Block, folder: Path) -> None:
+    file = folder / (block.title or "untitled.yaml")
+    write(file, block.body)
+    if not block.is_broken and "/" not in block.title:
+        ended = run(folder, "validate", "--quiet", str(file))
+        assert (ended.code, ended.out) == (0, ""), block.body
+
+
+def check_console(block: Block, folder: Path) -> None:
+    for part in re.split(r"^\$ ", block.body, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        done = subprocess.run(
+            ["sh", "-c", command],
+            env=environment(folder),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        pattern = ".*".join(re.escape(piece) for piece in expected.split("..."))
+        assert re.fullmatch(pattern, done.stdout, re.DOTALL), f"$ {command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda page: page.name)
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    targets = [page.parent / found[1] for found in LINK.finditer(page.read_text(encoding="utf-8"))]
+
+    assert [target for target in targets if not target.exists()] == []
+
+
+def test_the_manifest_of_the_readme_is_the_quickstart() -> None:
+    first = next(block for block in blocks(ROOT / "README.md") if block.language == "yaml")
+    quickstart = (ROOT / "manifests/quickstart.yaml").read_text(encoding="utf-8")
+
+    assert first.body == quickstart[quickstart.index("kind:") :]
+
+
+def test_every_page_is_named_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert [page.name for page in PAGES[1:] if page.name not in readme] == []
