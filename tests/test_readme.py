@@ -1,7 +1,7 @@
 """Every example of the README and of the pages under `docs/` is run, in the order of its page.
 
 A block of `yaml` with a `title` is written to that file, and has no finding unless it says `broken` or is, in a folder,
-part of a set; one without a title is a set of its own. A block of `python` with a title is written as well. In a block of
+part of a set; one without a title is a set of its own. A block of `python` with a title is written too. In a block of
 `console` each `$` line is run, and the lines under it are its standard output; `...` stands for anything. A block of
 `text` is for reading alone.
 """
