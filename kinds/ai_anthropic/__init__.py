@@ -1,0 +1,1 @@
+"""`AiAnthropic.*`: models behind the Anthropic API and whatever speaks it."""

@@ -1,0 +1,1 @@
+"""The bodies of the Messages API: what it takes, and what it gives."""
