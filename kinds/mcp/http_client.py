@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from runtime.kind import Context, Kind, kind
+from runtime.kind import Context, Inspection, Kind, kind
 from runtime.mcp.auth_fields import Auth, Tls
 from runtime.mcp.contracts import Client
 from runtime.mcp.fields import (
@@ -72,6 +72,13 @@ class HttpClient(Kind):
     elicitation: Elicitation = "decline"
     roots: Roots = field(default_factory=list)
     sampling: SamplingField | UnsetType = UNSET
+
+    @classmethod
+    def inspect(cls, inspection: Inspection) -> None:
+        """SCHEMA_VALUE: `auth` says nothing, or more than one thing."""
+        for path, auth in inspection.find("auth"):
+            if isinstance(auth, dict) and len(auth) != 1:
+                inspection.report("SCHEMA_VALUE", path, "`auth` takes exactly one way to prove who the client is")
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:

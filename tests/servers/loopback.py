@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -100,7 +101,7 @@ class Endpoint:
 
 
 @asynccontextmanager
-async def serve(endpoint: Endpoint, path: str = "/mcp") -> AsyncIterator[str]:
+async def serve(endpoint: Endpoint, path: str = "/mcp", tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Run the endpoint while the block runs; gives its URL."""
     open_connections: set[asyncio.Task[Any]] = set()
 
@@ -117,8 +118,8 @@ async def serve(endpoint: Endpoint, path: str = "/mcp") -> AsyncIterator[str]:
             open_connections.discard(task)
             writer.close()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 24)
-    endpoint.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{path}"
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 24, ssl=tls)
+    endpoint.url = f"http{'s' if tls else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}{path}"
     try:
         yield endpoint.url
     finally:
