@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.ai.formats import names
-from runtime.ai.formats.format import Adapted, Format, Memory, Schema
+from runtime.ai.formats.format import Adapted, Format, Memory
 from runtime.ai.formats.report import Rename, Report
 from runtime.ai.formats.schema import objects
 from runtime.ai.formats.schema.keywords import MANY, MAPS, SAME_VALUE, words
@@ -74,9 +74,9 @@ def _rename_inside(word: str, value: Any, offered: Mapping[str, str]) -> Any:
     return [_rename(schema, offered) for schema in value] if word in MANY else _rename(value, offered)
 
 
-def declare(name: str, description: str, parameters: Schema) -> dict[str, Any]:
+def declare(name: str, description: str, adapted: Adapted) -> dict[str, Any]:
     """A tool of the Messages API."""
-    return {"name": name, "description": description, "input_schema": parameters}
+    return {"name": name, "description": description, "input_schema": adapted.schema}
 
 
 MESSAGES = Format("anthropic", adapt, declare)

@@ -10,7 +10,7 @@ from runtime.ai.contracts import Tool
 from runtime.ai.formats import anthropic, gemini, names, openai
 from runtime.ai.formats.arguments import ArgumentCheck
 from runtime.ai.formats.encoding import encode
-from runtime.ai.formats.format import Format, Memory
+from runtime.ai.formats.format import Format, InexpressibleError, Memory
 from runtime.ai.formats.report import Entry, Rename, Report, SetAside
 from runtime.errors import AgentError, ToolError, UsageError
 
@@ -103,18 +103,27 @@ class Converted:
 
 
 def convert(
-    tools: Sequence[Tool], format: str, *, max_tools: int | None = None, memory: Memory | None = None
+    tools: Sequence[Tool],
+    format: str,
+    *,
+    strict: bool = False,
+    max_tools: int | None = None,
+    memory: Memory | None = None,
 ) -> Converted:
     """Turn tools into the provider's format; pure, deterministic, and the tools stay as they are.
 
-    `format` is a key of `FORMATS`; `max_tools` takes the place of the provider's own limit; `memory` spares what was
-    done before when the same tools go into several formats. Each name may occur once; what cannot be offered is set
-    aside with a reason and leaves the others alone. Raises `UsageError` for an unknown
-    format and `AgentError` with `ERR_AGENT_TOOL_LIMIT` for more tools than the provider takes.
+    `format` is a key of `FORMATS`. With `strict`, a tool takes the provider's strict form if that loses nothing.
+    `max_tools` takes the place of the provider's own limit. `memory` spares what was done before, when the same tools
+    go into several formats. Each name may occur once; what cannot be offered is set aside with a reason and leaves the
+    others alone. Raises `UsageError` for an unknown format or one without a strict form, and `AgentError` with
+    `ERR_AGENT_TOOL_LIMIT` for more tools than the provider takes.
     """
     if format not in FORMATS:
         raise UsageError(f'there is no tool format "{format}"', hint=f"the formats are: {', '.join(FORMATS)}")
     known = FORMATS[format]
+    adapt = known.adapt_strictly if strict else known.adapt
+    if adapt is None:
+        raise UsageError(f'the format "{format}" has no strict form', hint="leave `strict` out")
     distinct, set_aside = _drop_doubles(tools)
     limit = known.max_tools if max_tools is None else max_tools
     if limit is not None and len(distinct) > limit:
@@ -125,7 +134,16 @@ def convert(
         )
     offered = names.offer([tool.name for tool in distinct])
     memory = Memory() if memory is None else memory
-    converted = [_convert_one(known, tool, name, memory) for tool, name in zip(distinct, offered, strict=True)]
+    converted = []
+    for tool, name in zip(distinct, offered, strict=True):
+        try:
+            report = Report()
+            adapted = adapt(tool.parameters, report, memory)
+            description = "\n\n".join([*filter(None, [tool.description]), *adapted.remarks])
+            definition = known.declare(name, description, adapted)
+            converted.append(ConvertedTool(name, tool, definition, adapted.renames, report))
+        except InexpressibleError as error:
+            set_aside.append(SetAside(tool, str(error)))
     return Converted(known, converted, set_aside)
 
 
@@ -138,10 +156,3 @@ def _drop_doubles(tools: Sequence[Tool]) -> tuple[list[Tool], list[SetAside]]:
         else:
             first[tool.name] = tool
     return list(first.values()), set_aside
-
-
-def _convert_one(format: Format, tool: Tool, name: str, memory: Memory) -> ConvertedTool:
-    report = Report()
-    adapted = format.adapt(tool.parameters, report, memory)
-    description = "\n\n".join([*filter(None, [tool.description]), *adapted.remarks])
-    return ConvertedTool(name, tool, format.declare(name, description, adapted.schema), adapted.renames, report)

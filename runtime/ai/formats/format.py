@@ -12,11 +12,15 @@ Schema = dict[str, Any]
 
 
 class Adapted(Struct, frozen=True):
-    """A schema as the provider takes it, what the tool's description has to say besides, and the keys that changed."""
+    """A schema as the provider takes it, what the tool's description has to say besides, and the keys that changed.
+
+    `is_strict` says that the provider may hold the model to the schema.
+    """
 
     schema: Schema
     remarks: Sequence[str] = ()
     renames: Sequence[Rename] = ()
+    is_strict: bool = False
 
 
 Plain = dict[bytes, bool]
@@ -44,21 +48,27 @@ class Memory:
     def __init__(self) -> None:
         self.plain: Plain = {}
         """Arguments and definitions that need no change."""
-        self.rewritten: dict[bytes, tuple[Any, Report]] = {}
-        """What arguments become for Gemini, where nothing around them matters."""
+        self.rewritten: dict[str, dict[bytes, tuple[Any, Report]]] = {}
+        """By format: what arguments become in it, where nothing around them matters."""
         self.wholes: dict[int, tuple[Any, Whole, Report]] = {}
         """By the published schema's identity: itself, so that it stays, and what all formats start from."""
+
+
+class InexpressibleError(Exception):
+    """A tool cannot be said in a format at all; the text says why."""
 
 
 class Format(Struct, frozen=True):
     """One provider's way of writing tools.
 
-    `adapt` makes an arguments schema acceptable, `declare` writes one tool (name, description, schema), `collect`
-    writes the list of them. `max_tools` is the most that the provider takes in a request; None where none is known.
+    `adapt` makes an arguments schema acceptable, or raises `InexpressibleError`; `declare` writes one tool (name,
+    description, schema), `collect` the list of them. `max_tools` is the most that the provider takes in a request, None
+    where no limit is known. `adapt_strictly` takes the provider's strict form where a schema allows it.
     """
 
     name: str
     adapt: Callable[[Any, Report, Memory], Adapted]
-    declare: Callable[[str, str, Schema], dict[str, Any]]
+    declare: Callable[[str, str, Adapted], dict[str, Any]]
     collect: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list
     max_tools: int | None = None
+    adapt_strictly: Callable[[Any, Report, Memory], Adapted] | None = None

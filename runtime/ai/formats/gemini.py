@@ -6,8 +6,9 @@ own answers. `gemini` is what to send: the other can say far less.
 
 from typing import Any
 
-from runtime.ai.formats.format import Adapted, Format, Memory, Schema
-from runtime.ai.formats.gemini_schema import rewrite
+from runtime.ai.formats.format import Adapted, Format, Memory
+from runtime.ai.formats.gemini_parameters import write
+from runtime.ai.formats.gemini_schema import Rewriting
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema import objects
 from runtime.ai.formats.schema.keywords import words
@@ -17,24 +18,36 @@ MAX_TOOLS = 512
 _RULES_OF_THE_WHOLE = words(
     "not if then else dependentRequired dependentSchemas propertyNames minProperties maxProperties"
 )
+_READ_BY_PARAMETERS = words("pattern minLength maxLength minProperties maxProperties")
 
 
 def adapt(published: Any, report: Report, memory: Memory) -> Adapted:
     """The schema with what `parametersJsonSchema` takes."""
+    return _rewrite(published, report, memory, frozenset())
+
+
+def adapt_parameters(published: Any, report: Report, memory: Memory) -> Adapted:
+    """The schema as the Schema message; raises `InexpressibleError` where that would be too large."""
+    adapted = _rewrite(published, report, memory, _READ_BY_PARAMETERS)
+    return Adapted(write(adapted.schema, report), adapted.remarks)
+
+
+def _rewrite(published: Any, report: Report, memory: Memory, read: frozenset[str]) -> Adapted:
     whole = objects.to_object(published, report, memory)
     remarks = [*whole.remarks]
     flat = state_rules(whole.schema, _RULES_OF_THE_WHOLE, remarks, report)
-    return Adapted(rewrite(flat, report, memory.rewritten, whole.texts), remarks)
+    known = memory.rewritten.setdefault("gemini-parameters" if read else "gemini", {})
+    return Adapted(Rewriting(flat.get("$defs", {}), report, known, read).run(flat, whole.texts), remarks)
 
 
-def declare_json_schema(name: str, description: str, parameters: Schema) -> dict[str, Any]:
+def declare_json_schema(name: str, description: str, adapted: Adapted) -> dict[str, Any]:
     """A function declaration whose parameters are JSON Schema."""
-    return {"name": name, "description": description, "parametersJsonSchema": parameters}
+    return {"name": name, "description": description, "parametersJsonSchema": adapted.schema}
 
 
-def declare_parameters(name: str, description: str, parameters: Schema) -> dict[str, Any]:
+def declare_parameters(name: str, description: str, adapted: Adapted) -> dict[str, Any]:
     """A function declaration whose parameters are the API's own Schema message."""
-    return {"name": name, "description": description, "parameters": parameters}
+    return {"name": name, "description": description, "parameters": adapted.schema}
 
 
 def collect(declarations: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -43,4 +56,4 @@ def collect(declarations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 JSON_SCHEMA = Format("gemini", adapt, declare_json_schema, collect, MAX_TOOLS)
-PARAMETERS = Format("gemini-parameters", adapt, declare_parameters, collect, MAX_TOOLS)
+PARAMETERS = Format("gemini-parameters", adapt_parameters, declare_parameters, collect, MAX_TOOLS)

@@ -28,24 +28,6 @@ Known = dict[bytes, tuple[Any, Report]]
 """Arguments by their JSON text, with what they become and the report of it."""
 
 
-def rewrite(flat: Schema, report: Report, known: Known, texts: Sequence[bytes] | None) -> Schema:
-    """The object schema as `parametersJsonSchema` takes it.
-
-    `known` remembers by their JSON texts what arguments become, since the tools of a server share many; `texts` are
-    those of the arguments at hand, where they are plain.
-    """
-    definitions: dict[str, Any] = flat.get("$defs", {})
-    rewriting = _Rewriting(definitions, report, known)
-    if texts is not None and flat.keys() <= _FREQUENT:
-        fresh = {**flat, "properties": rewriting.recall(flat["properties"], texts, "properties")}
-    else:
-        fresh = rewriting.change({word: value for word, value in flat.items() if word != "$defs"}, None)
-    if not definitions:
-        return fresh
-    changed = rewriting.recall(definitions, list(map(encode, definitions.values())), "$defs")
-    return loops.end_required({**fresh, "$defs": {name: _define(part) for name, part in changed.items()}}, report)
-
-
 def _define(part: Any) -> Schema:
     """A definition without a title: Gemini has called those as if they were functions."""
     if part is False:  # nothing fits it, which Gemini cannot say
@@ -54,15 +36,34 @@ def _define(part: Any) -> Schema:
     return {"description": part["title"], **rest} if "title" in part and "description" not in rest else rest
 
 
-class _Rewriting:
-    def __init__(self, definitions: dict[str, Any], report: Report, known: Known) -> None:
+class Rewriting:
+    """Rewrites the schema of one tool.
+
+    `known` remembers by their JSON texts what arguments become, since the tools of a server share many; `read` names
+    keywords that are read besides.
+    """
+
+    def __init__(self, definitions: dict[str, Any], report: Report, known: Known, read: frozenset[str]) -> None:
         self._definitions = definitions
         self._report = report
         self._known = known
+        self._read = read
         self._combining = Combining(definitions, report)
         self._depth = 0
 
-    def recall(self, parts: dict[str, Any], texts: Sequence[bytes], word: str) -> dict[str, Any]:
+    def run(self, flat: Schema, texts: Sequence[bytes] | None) -> Schema:
+        """The object schema; `texts` are the JSON texts of its arguments, where they are plain."""
+        if texts is not None and flat.keys() <= _FREQUENT:
+            fresh = {**flat, "properties": self._recall(flat["properties"], texts, "properties")}
+        else:
+            fresh = self.change({word: value for word, value in flat.items() if word != "$defs"}, None)
+        if "$defs" not in flat:
+            return fresh
+        changed = self._recall(self._definitions, list(map(encode, self._definitions.values())), "$defs")
+        definitions = {name: _define(part) for name, part in changed.items()}
+        return loops.end_required({**fresh, "$defs": definitions}, self._report)
+
+    def _recall(self, parts: dict[str, Any], texts: Sequence[bytes], word: str) -> dict[str, Any]:
         """Arguments or definitions, changed once for all tools that have them; references depend on what is around."""
         fresh = {}
         inner = (None, word)
@@ -72,7 +73,7 @@ class _Rewriting:
                 continue
             if text not in self._known:
                 report = Report()
-                self._known[text] = _Rewriting({}, report, self._known).change(part, None), report
+                self._known[text] = Rewriting({}, report, self._known, self._read).change(part, None), report
             fresh[key], report = self._known[text]
             self._report.include((inner, key), report)
         return fresh
@@ -103,7 +104,7 @@ class _Rewriting:
     def _keywords(self, part: Schema, place: Place, said: list[str]) -> Schema:
         fresh: Schema = {}
         for word, value in part.items():
-            if word in _KEPT:
+            if word in _KEPT or word in self._read:
                 fresh[word] = value
             elif word == "properties":
                 fresh[word] = self._properties(part, place)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime.ai.formats.format import Adapted, Format, Memory, Plain, Schema
+from runtime.ai.formats.openai_strict import make_strict
 from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema import objects
@@ -95,21 +96,31 @@ def _fix_pattern_properties(part: Schema, place: Place, report: Report) -> Schem
     return describe(fresh, say("patternProperties", lost))
 
 
-def declare_chat(name: str, description: str, parameters: Schema) -> dict[str, Any]:
+def adapt_strictly(published: Any, report: Report, memory: Memory) -> Adapted:
+    """The schema in strict form if nothing is lost by that, and as `adapt` has it if not."""
+    adapted = adapt(published, report, memory)
+    strict = None if adapted.remarks or report.weakened else make_strict(adapted.schema)
+    return adapted if strict is None else Adapted(strict, is_strict=True)
+
+
+def declare_chat(name: str, description: str, adapted: Adapted) -> dict[str, Any]:
     """A tool of Chat Completions, where a missing `strict` is false."""
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+    function: dict[str, Any] = {"name": name, "description": description, "parameters": adapted.schema}
+    if adapted.is_strict:
+        function["strict"] = True
+    return {"type": "function", "function": function}
 
 
-def declare_response(name: str, description: str, parameters: Schema) -> dict[str, Any]:
+def declare_response(name: str, description: str, adapted: Adapted) -> dict[str, Any]:
     """A tool of Responses, where a missing `strict` would be true."""
     return {
         "type": "function",
         "name": name,
         "description": description,
-        "parameters": parameters,
-        "strict": False,
+        "parameters": adapted.schema,
+        "strict": adapted.is_strict,
     }
 
 
-CHAT = Format("openai", adapt, declare_chat, max_tools=MAX_TOOLS)
-RESPONSES = Format("openai-responses", adapt, declare_response, max_tools=MAX_TOOLS)
+CHAT = Format("openai", adapt, declare_chat, max_tools=MAX_TOOLS, adapt_strictly=adapt_strictly)
+RESPONSES = Format("openai-responses", adapt, declare_response, max_tools=MAX_TOOLS, adapt_strictly=adapt_strictly)

@@ -22,6 +22,11 @@ def list_values(values: list[Any]) -> str:
     return f"One of {write_json(values)[1:-1]}." if values else ""
 
 
+def write_default(value: Any) -> str:
+    """A sentence for a default that has no other place."""
+    return f"Default: {write_json(value)}."
+
+
 def say(word: str, value: Any) -> str:
     """A sentence for a keyword and its value; empty where it says nothing to a model."""
     if word in _TEMPLATES:
