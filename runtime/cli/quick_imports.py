@@ -37,7 +37,7 @@ def import_yaml() -> None:
     def compile_quickly(pattern: Any, flags: Any = 0) -> Any:
         return compile_plainly(REFUSED if pattern == ALL_BUT_ALLOWED else pattern, flags)
 
-    re.compile = compile_quickly  # type: ignore[assignment]  # for the moment of the import
+    re.compile = compile_quickly  # for the moment of the import
     try:
         import yaml  # noqa: F401
     finally:
