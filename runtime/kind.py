@@ -75,11 +75,14 @@ class Inspection(Protocol):
     with_environment: bool
     folder: "Path"
 
-    def find(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    def find(self, *path: str, expressions: bool = False) -> Iterator[tuple[tuple[str | int, ...], Any]]:
         """The values along a path, `*` standing for every element or value, each with its own path.
 
-        Expressions, included files and what was reported already are left out.
+        Included files and what was reported already are left out; expressions too, unless they are asked for.
         """
+
+    def has(self, field: str) -> bool:
+        """Whether the resource has a field, whatever stands in it."""
 
     def names(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """The names that the references along a path of slots give, each with its own path."""

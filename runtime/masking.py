@@ -18,9 +18,39 @@ class Masker:
         forms = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
         longest_first = sorted(forms, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._forms = longest_first
+
+    def unfinished(self, text: str) -> int:
+        """How many characters at the end of a text could be the start of something to mask."""
+        longest = len(self._forms[0]) - 1 if self._forms else 0
+        for length in range(min(longest, len(text)), 0, -1):
+            end = text[len(text) - length :]
+            if any(form.startswith(end) for form in self._forms):
+                return length
+        return 0
 
     def __call__(self, text: str) -> str:
         return text if self._pattern is None else self._pattern.sub(MASK, text)
+
+
+class StreamMasker:
+    """Masks text that comes in pieces: as much is held back as could be the start of a secret."""
+
+    def __init__(self, masker: Masker) -> None:
+        self._masker = masker
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now; empty where everything is held back."""
+        text = self._masker(self._held + piece)
+        keep = self._masker.unfinished(text)
+        self._held = text[len(text) - keep :] if keep else ""
+        return text[: len(text) - keep] if keep else text
+
+    def flush(self) -> str:
+        """What was held back, once nothing more comes."""
+        text, self._held = self._masker(self._held), ""
+        return text
 
 
 def mask_json(value: Any, masker: Masker) -> Any:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from runtime.ai.parameters import find_schema_fault
+from runtime.ai.parameters import find_schema_faults
 from runtime.contracts import Invocable
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
 
@@ -70,9 +70,8 @@ class Task(Kind):
     def inspect(cls, inspection: Inspection) -> None:
         """SCHEMA_VALUE: schemas that are none; a task that asks nothing, or in two ways."""
         for path, schema in (*inspection.find("inputs"), *inspection.find("expect", "schema")):
-            fault = find_schema_fault(schema)
-            if fault is not None:
-                inspection.report("SCHEMA_VALUE", (*path, *fault[0]), fault[1])
+            for inside, fault in find_schema_faults(schema):
+                inspection.report("SCHEMA_VALUE", (*path, *inside), fault)
         if inspection.has("prompt") and inspection.has("messages"):
             inspection.report("SCHEMA_VALUE", ("messages",), "a task takes `prompt` or `messages`, not both")
 

@@ -4,17 +4,15 @@ import os
 import stat
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
 from typing import Any
 
 from runtime.checks import Checked
 from runtime.cli import bringing_up
-from runtime.cli.output import write
 from runtime.cli.progress import PlainReport
+from runtime.cli.targets import run_targets
 from runtime.errors import UsageError
 from runtime.lifecycle import Live, bring_up
 from runtime.manifest import Ref
-from runtime.masking import Masker
 from runtime.resource_set import Resource
 
 
@@ -24,6 +22,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     prompt = parser.add_mutually_exclusive_group()
     prompt.add_argument("--prompt", metavar="TEXT", help="what to ask; - or a pipe reads it from standard input")
     prompt.add_argument("--prompt-file", metavar="FILE", help="a file with what to ask")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an input of what is run, as text; NAME:=JSON gives any other value; may be repeated",
+    )
     parser.add_argument(
         "--output",
         choices=("text", "json", "events"),
@@ -35,6 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """0 when everything asked for was done; other codes as in design.md section 9."""
     prompt = _read_prompt(options)
+    inputs = {**_read_inputs(options.input), **({"prompt": prompt} if prompt is not None else {})}
     checked = bringing_up.read_checked(options)
     targets = _targets(checked, options.agent, prompt)
     roots = targets or bringing_up.invocables(checked)
@@ -45,9 +51,8 @@ def run(options: Namespace) -> int:
     async def main(report: PlainReport) -> int:
         async with bring_up(resolved, report) as live:
             if targets:
-                await _run_targets(live, targets, {"prompt": prompt} if prompt is not None else {}, options)
-            else:
-                await _tell_what_came_up(live, report)
+                return await run_targets(live, targets, inputs, options)
+            await _tell_what_came_up(live, report)
         return 0
 
     return bringing_up.run_until_signal(main, options)
@@ -71,6 +76,24 @@ def _read_prompt(options: Namespace) -> str | None:
     return None
 
 
+def _read_inputs(words: list[str]) -> dict[str, Any]:
+    import msgspec
+
+    inputs: dict[str, Any] = {}
+    for word in words:
+        name, separator, value = word.partition("=")
+        if not separator or not name.rstrip(":"):
+            raise UsageError(f'"--input {word}" has no name', hint="write NAME=VALUE, or NAME:=JSON")
+        if not name.endswith(":"):
+            inputs[name] = value
+            continue
+        try:
+            inputs[name[:-1]] = msgspec.json.decode(value)
+        except msgspec.DecodeError as error:
+            raise UsageError(f'the value of "--input {name}=" is not JSON: {error}') from error
+    return inputs
+
+
 def _is_piped(descriptor: int) -> bool:
     """Whether somebody pipes or redirects something in: a terminal and /dev/null are no prompt."""
     try:
@@ -92,7 +115,9 @@ def _targets(checked: Checked, agent: str | None, prompt: str | None) -> list[Re
     targets = [target for target in declared if target is not None]
     if targets or prompt is None:
         return targets
-    found = bringing_up.invocables(checked)
+    used = {slot.value.name for each in checked.resources.resources for slot in each.slots if type(slot.value) is Ref}
+    runnable = bringing_up.invocables(checked)
+    found = [resource for resource in runnable if resource.name not in used] or runnable
     if len(found) != 1:
         names = ", ".join(str(resource.name) for resource in found)
         raise UsageError(
@@ -100,31 +125,6 @@ def _targets(checked: Checked, agent: str | None, prompt: str | None) -> list[Re
             hint=f'pick one with "--agent": {names}' if found else 'declare an "Ai.Agent"',
         )
     return found
-
-
-async def _run_targets(live: Live, targets: list[Resource], inputs: Mapping[str, Any], options: Namespace) -> None:
-    masker = Masker(live.resolved.values.secrets)
-    nodes = {node.resource: node for node in live.resolved.nodes}
-    for target in targets:
-        instance = live.instances[nodes[target]]
-        await bringing_up.masked(_run_target(instance, inputs, options.output, masker), masker)
-
-
-async def _run_target(instance: Any, inputs: Mapping[str, Any], output: str, masker: Masker) -> None:
-    import msgspec
-
-    if output == "events" and hasattr(instance, "run"):
-        async for event in instance.run(inputs):
-            write(masker(msgspec.json.encode(event).decode()) + "\n")
-        return
-    result = await instance.invoke(inputs)
-    if output == "text":
-        text = result["text"] if isinstance(result, dict) and isinstance(result.get("text"), str) else None
-        text = text if text is not None else msgspec.json.encode(result).decode()
-        write(masker(text).rstrip("\n") + "\n")
-    else:
-        data = msgspec.json.encode(result)
-        write(masker(msgspec.json.format(data, indent=2 if output == "json" else 0).decode()) + "\n")
 
 
 async def _tell_what_came_up(live: Live, report: PlainReport) -> None:

@@ -1,0 +1,1 @@
+"""`Http.*`: plain requests to web services, for agents that need no MCP server for them."""
