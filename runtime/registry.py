@@ -22,6 +22,7 @@ _MODULES = {"mcp-client": "Mcp"}
 """Modules of the dialect that design.md section 3 promises to read, where their names are not spelt as ours."""
 
 _NAME = re.compile(r"[A-Z]\w*\.[A-Z]\w*")
+_MODULE = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -48,6 +49,10 @@ class Entry:
             self._shape = shape_of(self.cls)
         return self._shape
 
+    def check_shape(self) -> None:
+        """Raises what msgspec raises for fields of which no schema can be made."""
+        self._shape = shape_of(self.cls)
+
     def fits(self, wanted: str) -> bool:
         """Whether a slot that asks for a contract or a kind takes this one."""
         return wanted == self.name or wanted in self.contracts
@@ -60,8 +65,9 @@ class Registry:
         self.lost_prefixes: set[str] = set()
         self._found: dict[str, Entry | Contract | None] = {}
         self._prefixes: dict[str, str] = {}
-        self._local: dict[str, dict[str, Any]] = {}
+        self._local: dict[str, dict[str, Entry]] = {}
         self._third_parties: list[str] | None = None
+        self._names: list[str] | None = None
 
     def find(self, name: str) -> Entry | Contract | None:
         """The kind or contract of a name, or None. Raises Error where its module is there and cannot be imported."""
@@ -76,6 +82,7 @@ class Registry:
     def add_import(self, alias: str, source: str, folder: str) -> str | None:
         """Make `alias` a prefix for a module that we ship, or for a local file or folder; or say why it is none."""
         self._found.clear()
+        self._names = None
         if source.startswith(("./", "../")):
             problem = self._add_local(alias, os.path.join(folder, source))
         else:
@@ -85,7 +92,21 @@ class Registry:
         return problem
 
     def names(self) -> list[str]:
-        """Every kind there is to name, for hints and listings: ours, third parties', imported ones."""
+        """Every kind there is to name, for hints and listings: ours, third parties', imported ones.
+
+        All of them are imported for that; a file that holds no kind, or cannot be imported, is left out.
+        """
+        if self._names is None:
+            self._names = [name for name in self._names_of_files() if self._is_kind(name)]
+        return self._names
+
+    def _is_kind(self, name: str) -> bool:
+        try:
+            return isinstance(self.find(name), Entry)
+        except Error:
+            return False
+
+    def _names_of_files(self) -> list[str]:
         found: set[str] = set()
         for package in self._path():
             for root in _folders(package):
@@ -95,7 +116,7 @@ class Registry:
                         prefix = _camel(folder.name)
                         stems = (name[:-3] for name in files if name.endswith(".py") and not name.startswith("_"))
                         found.update(f"{prefix}.{_camel(stem)}" for stem in stems)
-        found.update(f"{alias}.{name}" for alias, classes in self._local.items() for name in classes)
+        found.update(f"{alias}.{name}" for alias, entries in self._local.items() for name in entries)
         for alias, prefix in self._prefixes.items():
             found.update(f"{alias}.{name.partition('.')[2]}" for name in list(found) if name.startswith(prefix + "."))
         return sorted(found)
@@ -105,8 +126,7 @@ class Registry:
             return None
         prefix, _, bare = name.partition(".")
         if prefix in self._local:
-            cls = self._local[prefix].get(bare)
-            return Entry(cls) if cls is not None else None
+            return self._local[prefix].get(bare)
         prefix = self._prefixes.get(prefix, prefix)
         own = f"{prefix}.{bare}"
         packages = [OURS] if _has_module(OURS, _snake(prefix)) else self._path()
@@ -126,8 +146,10 @@ class Registry:
     def _add_module(self, alias: str, source: str) -> str | None:
         module = re.split(r"[@#]", source.rstrip("/").rpartition("/")[2])[0]
         prefix = _MODULES.get(module) or _camel(module.replace("-", "_"))
-        if not any(_has_module(package, _snake(prefix)) for package in self._path()):
-            return f'there is no module "{module}"'
+        is_known = any(_has_module(package, _snake(prefix)) for package in self._path())
+        if not is_known or _MODULE.fullmatch(module) is None:
+            advice = f'; a local file is written "./{source}"' if source.endswith(".py") else ""
+            return f'there is no module "{module}"{advice}'
         self._prefixes[alias] = prefix
         return None
 
@@ -138,18 +160,19 @@ class Registry:
             files = [path]
         else:
             return f'there is no file or folder "{os.path.basename(path)}"'
-        classes: dict[str, Any] = {}
+        entries: dict[str, Entry] = {}
         for file in files:
+            shown = os.path.basename(file)
             try:
-                namespace = _run_file(file)
-            except Exception as error:  # whatever the foreign module raises is the finding
-                return f'"{os.path.basename(file)}" cannot be imported: {error}'
-            for value in namespace.values():
-                if getattr(value, "__kind__", ""):
-                    classes[value.__kind__.rpartition(".")[2]] = value
-        if not classes:
+                found = [Entry(value) for value in _run_file(file).values() if getattr(value, "__kind__", "")]
+                for entry in found:
+                    entry.check_shape()
+            except (Exception, SystemExit) as error:  # whatever the foreign module raises is the finding
+                return f'"{shown}" cannot be imported: {str(error) or type(error).__name__}'
+            entries |= {entry.name.rpartition(".")[2]: entry for entry in found}
+        if not entries:
             return f'"{os.path.basename(path)}" holds no kind'
-        self._local[alias] = classes
+        self._local[alias] = entries
         return None
 
 
@@ -159,8 +182,9 @@ def _import(module: str, name: str) -> Entry | Contract | None:
         return None
     try:
         __import__(module)
-    except ImportError as error:
-        raise Error(f'the kind "{name}" cannot be imported: {error}', code="ERR_KIND_IMPORT", resource=name) from error
+    except (Exception, SystemExit) as error:  # a third party's module may raise whatever it likes
+        reason = str(error) or type(error).__name__
+        raise Error(f'the kind "{name}" cannot be imported: {reason}', code="ERR_KIND_IMPORT", resource=name) from error
     for value in vars(sys.modules[module]).values():
         if getattr(value, "__kind__", None) == name:
             return Entry(value)
@@ -186,14 +210,17 @@ def _folders(package: str) -> list[str]:
 
 
 def _run_file(path: str) -> dict[str, Any]:
+    from contextlib import redirect_stdout
     from importlib.util import module_from_spec, spec_from_file_location
 
-    spec = spec_from_file_location(f"_manifest_kinds_{os.path.basename(path)[:-3]}", path)
+    name = "_manifest_kinds_" + re.sub(r"\W", "_", os.path.abspath(path))
+    spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError("it is no Python file")
     module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # msgspec looks its annotations up there
-    spec.loader.exec_module(module)
+    sys.modules[name] = module  # msgspec looks its annotations up there
+    with redirect_stdout(sys.stderr):  # our own output is for programs to read
+        spec.loader.exec_module(module)
     return vars(module)
 
 

@@ -70,6 +70,14 @@ class Resource:
     def is_application(self) -> bool:
         return isinstance(self.entry, Entry) and self.entry.name == APPLICATION
 
+    @property
+    def is_misnamed(self) -> bool:
+        """Whether its name stands beside its metadata: that is one fault, of the field, and the name is as good."""
+        metadata = self.body.get("metadata", {})
+        if "name" not in self.body or not isinstance(metadata, dict) or "name" in metadata:
+            return False
+        return isinstance(self.entry, Entry) and "name" not in self.entry.shape.fields
+
 
 class ResourceSet:
     """The resources of a set of manifests, in the order of their files; an inline one follows what it stands in."""
@@ -83,9 +91,14 @@ class ResourceSet:
             self._add(Resource(document, document.body, None))
 
     @property
+    def applications(self) -> list[Resource]:
+        """The application documents; a good set has one at most."""
+        return [resource for resource in self.resources if resource.owner is None and resource.is_application]
+
+    @property
     def application(self) -> Resource | None:
         """The application document; the first one where there are two."""
-        return next((resource for resource in self.resources if resource.is_application), None)
+        return next(iter(self.applications), None)
 
     def known(self) -> Iterator[tuple[Resource, Entry]]:
         """The resources whose kind was found."""

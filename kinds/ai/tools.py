@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
-from runtime.ai.parameters import find_schema_fault
+from runtime.ai.parameters import find_schema_faults
 from runtime.contracts import Invocable
 from runtime.errors import StartError, ToolError
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
@@ -63,9 +63,8 @@ class Tools(Kind):
     def inspect(cls, inspection: Inspection) -> None:
         """SCHEMA_VALUE: `parameters` that are no JSON Schema, at the faulty place."""
         for path, parameters in inspection.find("tools", "*", "parameters"):
-            fault = find_schema_fault(parameters)
-            if fault is not None:
-                inspection.report("SCHEMA_VALUE", (*path, *fault[0]), fault[1])
+            for inside, fault in find_schema_faults(parameters):
+                inspection.report("SCHEMA_VALUE", (*path, *inside), fault)
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[ToolProvider]:

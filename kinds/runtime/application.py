@@ -53,7 +53,7 @@ class Secret(Keywords):
     """A value that is never shown: masked in everything that is printed, logged or stored."""
 
     type: Annotated[Literal["string"], Meta(description="Secrets are text.")] = "string"
-    default: Annotated[str, Meta(description="The value where no source has one; for tests.")] | UnsetType = UNSET
+    default: Annotated[Any, Meta(description="The text where no source has one; for tests.")] | UnsetType = UNSET
     file: Annotated[str, Meta(description="A file that holds the value, relative to the manifest.", min_length=1)] | (
         UnsetType
     ) = UNSET

@@ -8,20 +8,23 @@ _TEXTS = frozenset(("title", "description", "format", "$comment"))
 _ANYTHING = frozenset(("default", "const", "examples"))
 
 
-def find_schema_fault(schema: Any) -> tuple[tuple[str | int, ...], str] | None:
-    """The path of the faulty value and what is wrong with it; None for a good schema.
+def find_schema_faults(schema: Any) -> list[tuple[tuple[str | int, ...], str]]:
+    """The path of each faulty value with what is wrong with it; nothing for a good schema.
 
     The jsonschema library decides, and is imported only for a schema that is not plainly good.
     """
     if _is_plainly_good(schema):
-        return None
+        return []
     from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
 
-    error = best_match(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema))
-    if error is None:
-        return None
-    return tuple(error.absolute_path), f"this is no JSON Schema: {error.message}"
+    from runtime.diagnostics.wording import explained, leaves, path_text
+
+    faults: dict[tuple[str | int, ...], str] = {}
+    for error in leaves(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema)):
+        path = tuple(error.absolute_path)
+        name = f'"{path_text(path)}"' if path else "it"
+        faults.setdefault(path, f"this is no JSON Schema: {explained(error, name)}")
+    return list(faults.items())
 
 
 def _is_plainly_good(schema: Any, depth: int = 20) -> bool:

@@ -49,11 +49,14 @@ def check(sources: Sequence[Source], *, with_environment: bool = False) -> Check
     loaded = [load(source) for source in sources]
     documents = [document for part in loaded for document in part.documents]
     lost_names = {name for part in loaded for name in part.lost_names}
+    lost_keys = {key for part in loaded for key in part.lost_keys}
     findings = Findings([found for part in loaded for found in part.diagnostics])
     registry = Registry()
+    registry.lost_prefixes |= lost_keys
     check_imports(documents, registry, findings)
     resources = ResourceSet(documents, registry)
-    scopes = Scopes(resources)
+    lost_names |= {str(resource.body["name"]) for resource in resources.resources if resource.is_misnamed}
+    scopes = Scopes(resources, lost_keys)
     check_declarations(resources, findings)
     faults = type_expressions(resources, scopes)
     check_schemas(resources, findings)

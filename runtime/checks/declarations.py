@@ -3,8 +3,9 @@
 import re
 
 from runtime.checks.findings import Findings, nearest
-from runtime.manifest import Expression, Mapping
-from runtime.registry import Contract
+from runtime.diagnostics.wording import described, quoted
+from runtime.manifest import Broken, Expression, Mapping, Ref
+from runtime.registry import Contract, Entry
 from runtime.resource_set import Resource, ResourceSet
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -12,23 +13,17 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def check_declarations(resources: ResourceSet, findings: Findings) -> None:
     """KIND_MISSING, KIND_UNKNOWN, KIND_ABSTRACT, NAME_MISSING, NAME_INVALID, NAME_DUPLICATE, APPLICATION_DUPLICATE."""
-    application = resources.application
     for resource in resources.resources:
         _check_kind(resource, resources, findings)
         if resource.owner is None:
             _check_name(resource, resources, findings)
         else:
             _check_inline_metadata(resource, findings)
-        if resource.is_application and resource is not application and application is not None:
-            place = resource.body.places["kind"][1]
-            first = _shown_place(application, application.body.places["kind"][1])
-            findings.report(
-                resource,
-                place,
-                "APPLICATION_DUPLICATE",
-                "the set has two application documents",
-                f"the other is at {first}",
-            )
+    applications = resources.applications
+    for other in applications[1:]:
+        place = other.body.places["kind"][1]
+        hint = f"the other is at {_shown_place(applications[0], applications[0].body.places['kind'][1])}"
+        findings.report(other, place, "APPLICATION_DUPLICATE", "the set has two application documents", hint)
 
 
 def _check_kind(resource: Resource, resources: ResourceSet, findings: Findings) -> None:
@@ -36,10 +31,10 @@ def _check_kind(resource: Resource, resources: ResourceSet, findings: Findings) 
     if "kind" not in body:
         findings.report(resource, resource.source.start_of(body.start), "KIND_MISSING", 'a resource needs a "kind"')
         return
-    if resource.entry is not None and not isinstance(resource.entry, Contract):
+    if isinstance(resource.entry, Entry) or isinstance(kind, (Expression, Broken, Ref)):
         return
     place = body.places["kind"][1]
-    if kind is None or kind == "":
+    if kind is None:
         findings.report(resource, place, "KIND_MISSING", 'a resource needs a "kind"')
     elif isinstance(resource.entry, Contract):
         fitting = [name for name in resources.registry.names() if _implements(resources, name, resource.entry.name)]
@@ -52,13 +47,17 @@ def _check_kind(resource: Resource, resources: ResourceSet, findings: Findings) 
         )
     elif resource.problem is not None:
         findings.report(resource, place, "KIND_UNKNOWN", resource.problem.message)
-    elif isinstance(kind, Expression) or findings.is_silenced(kind):
-        return
-    elif not isinstance(kind, str):
+    elif type(kind) is not str:
         findings.report(resource, place, "KIND_UNKNOWN", 'a kind is written "Module.Name"')
+        findings.cut(resource, body, "kind")
     elif not resources.registry.is_lost(kind):
-        hint = nearest(kind, resources.registry.names())
-        findings.report(resource, place, "KIND_UNKNOWN", f'there is no kind "{kind}"', hint)
+        findings.report(resource, place, "KIND_UNKNOWN", f'there is no kind "{kind}"', _kind_hint(kind, resources))
+
+
+def _kind_hint(kind: str, resources: ResourceSet) -> str | None:
+    known = resources.registry.names()
+    beside = [name for name in known if name.partition(".")[0] == kind.partition(".")[0]]
+    return nearest(kind, known) or (f"kinds of that module: {', '.join(beside)}" if beside else None)
 
 
 def _implements(resources: ResourceSet, name: str, contract: str) -> bool:
@@ -67,38 +66,51 @@ def _implements(resources: ResourceSet, name: str, contract: str) -> bool:
 
 
 def _check_name(resource: Resource, resources: ResourceSet, findings: Findings) -> None:
-    body, source = resource.body, resource.source
+    body = resource.body
     metadata = body.get("metadata")
-    if "metadata" not in body:
-        findings.report(resource, source.start_of(body.start), "NAME_MISSING", 'a resource needs a "metadata.name"')
-        return
-    if type(metadata) is not Mapping:
-        if not findings.is_silenced(metadata) and not isinstance(metadata, Expression):
-            place = body.places["metadata"][1]
-            findings.report(
-                resource, place, "SCHEMA_TYPE", '"metadata" takes a mapping', 'write "metadata: { name: ... }"'
-            )
-        return
-    if "name" not in metadata:
-        place = source.start_of(metadata.start)
+    if type(metadata) is Mapping:
+        if "name" in metadata:
+            _check_given_name(resource, metadata, resources, findings)
+        elif not resource.is_misnamed:
+            place, near = resource.source.start_of(metadata.start), nearest("name", metadata)
+            findings.report(resource, place, "NAME_MISSING", 'a resource needs a "metadata.name"', near)
+    elif "metadata" in body:
+        _check_no_mapping(resource, findings, 'write "metadata: { name: ... }"')
+    elif not resource.is_misnamed:
+        place = resource.source.start_of(body.start)
         findings.report(resource, place, "NAME_MISSING", 'a resource needs a "metadata.name"')
+
+
+def _check_no_mapping(resource: Resource, findings: Findings, hint: str | None = None) -> None:
+    """A `metadata` that is no mapping."""
+    body = resource.body
+    if isinstance(body["metadata"], (Expression, Broken, Ref)):
         return
+    place = body.places["metadata"][1]
+    message = f'"metadata" has to be a mapping, not {described(body["metadata"])}'
+    findings.report(resource, place, "SCHEMA_TYPE", message, hint)
+    findings.cut(resource, body, "metadata")
+
+
+def _check_given_name(resource: Resource, metadata: Mapping, resources: ResourceSet, findings: Findings) -> None:
     name, place = metadata["name"], metadata.places["name"][1]
+    if isinstance(name, (Expression, Broken, Ref)):
+        return
     if name is None:
         findings.report(resource, place, "NAME_MISSING", 'a resource needs a "metadata.name"')
-    elif isinstance(name, Expression) or findings.is_silenced(name):
-        return
-    elif not isinstance(name, str):
-        findings.report(resource, place, "NAME_INVALID", "a name has to be text", "quote it if it looks like a number")
+    elif type(name) is not str:
+        hint = "quote it" if isinstance(name, bool) else None
+        findings.report(resource, place, "NAME_INVALID", f"a name has to be text, not {described(name)}", hint)
+        findings.cut(resource, metadata, "name")
     elif _NAME.fullmatch(name) is None:
-        suggestion = re.sub(r"\W", "_", name, flags=re.ASCII)
+        suggestion = re.sub(r"\W", "_", name.strip(), flags=re.ASCII)
         suggestion = f"_{suggestion}" if suggestion[:1].isdigit() else suggestion
         findings.report(
             resource,
             place,
             "NAME_INVALID",
-            f'the name "{name}" has to be made of letters, digits and underscores, and may not start with a digit',
-            f'"{suggestion}" would be one' if suggestion else None,
+            f"the name {quoted(name)} may have letters, digits and underscores, and may not start with a digit",
+            f"{quoted(suggestion)} would be one" if suggestion.strip("_") else None,
         )
     elif resources.by_name[name] is not resource:
         first = resources.by_name[name]
@@ -107,21 +119,28 @@ def _check_name(resource: Resource, resources: ResourceSet, findings: Findings) 
 
 
 def _check_inline_metadata(resource: Resource, findings: Findings) -> None:
-    metadata = resource.body.get("metadata")
-    if metadata is None and "metadata" not in resource.body:
-        return
-    if type(metadata) is not Mapping:
-        place = resource.body.places["metadata"][1]
-        findings.report(resource, place, "SCHEMA_TYPE", '"metadata" takes a mapping')
-    elif "name" in metadata:
-        place = metadata.places["name"][0]
-        findings.report(
-            resource,
-            place,
-            "SCHEMA_UNKNOWN_FIELD",
-            "an inline resource has no name",
-            "declare it as a document to name it",
-        )
+    """An inline resource takes no name, neither in its metadata nor beside it."""
+    body = resource.body
+    metadata = body.get("metadata")
+    if type(metadata) is Mapping:
+        if "name" in metadata:
+            _report_inline_name(resource, metadata, findings)
+    elif "metadata" in body:
+        _check_no_mapping(resource, findings)
+    if "name" in body and isinstance(resource.entry, Entry) and "name" not in resource.entry.shape.fields:
+        _report_inline_name(resource, body, findings)
+
+
+def _report_inline_name(resource: Resource, mapping: Mapping, findings: Findings) -> None:
+    findings.report(
+        resource,
+        mapping.places["name"][0],
+        "SCHEMA_UNKNOWN_FIELD",
+        "an inline resource has no name",
+        "declare it as a document to name it",
+        about="name",
+    )
+    findings.cut(resource, mapping, "name")
 
 
 def _shown_place(resource: Resource, place: int) -> str:

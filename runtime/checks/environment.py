@@ -75,9 +75,8 @@ def _used(wanted: list[Resource], block: str) -> dict[str, tuple[Resource, int]]
     used: dict[str, tuple[Resource, int]] = {}
     for resource in wanted:
         for expression in _expressions(resource.body):
-            for name in sorted(names_in(expression, block, is_tagged=expression.is_tagged)):
+            for name, offset in names_in(expression, block, is_tagged=expression.is_tagged).items():
                 if name not in used:
-                    offset = max(0, expression.find(f"{block}.{name}"))
                     used[name] = (resource, places_in(expression, resource.source)[offset])
     return used
 
@@ -122,10 +121,9 @@ class _Reader:
                 return declaration["default"]
             raise _Missing(f'set {variable} in the environment or in ".env"')
         value = _parsed(text, declaration.get("type", "string"))
-        problem = value_problem(value, declaration)
+        problem = value_problem(value, declaration, is_secret=block == "secrets")
         if problem is not None:
-            # jsonschema puts the value into its message, and a secret's value may stand nowhere
-            raise ValueError(problem if block == "variables" else f"{variable} does not fit what is declared")
+            raise ValueError(problem)
         return value
 
     def _from_dotenv(self, variable: str) -> str | None:

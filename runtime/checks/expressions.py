@@ -24,23 +24,27 @@ def type_expressions(resources: ResourceSet, scopes: Scopes) -> list[FoundFault]
     for resource in resources.resources:
         if not resource.document.expressions:
             continue
-        for expression, scope in _expressions(resource, scopes):
+        for expression, scope, node in _expressions(resource, scopes):
             if seen.setdefault((id(expression), id(scope)), False):
                 continue
             seen[id(expression), id(scope)] = True
-            faults.extend((resource, expression, place, fault) for place, fault in _check(resource, expression, scope))
+            found = _check(resource, expression, scope, node)
+            faults.extend((resource, expression, place, fault) for place, fault in found)
     return faults
 
 
 def report_expressions(faults: list[FoundFault], findings: Findings) -> None:
     """Report the faults of expressions that do not stand below something else that is wrong."""
     for resource, expression, place, fault in faults:
-        if not findings.is_silenced(expression):
+        if findings.is_reached(resource, expression):
             findings.report(resource, place, fault.code, fault.message, fault.hint)
 
 
-def _expressions(resource: Resource, scopes: Scopes) -> Iterator[tuple[Expression, Scope | None]]:
-    """The expressions of a resource, inline parts left out, each with its scope; None where nothing is evaluated."""
+def _expressions(resource: Resource, scopes: Scopes) -> Iterator[tuple[Expression, Scope | None, Any]]:
+    """The expressions of a resource, inline parts left out, each with its scope and its step of the shape.
+
+    The scope is None where nothing is evaluated.
+    """
     for key in ("kind", "metadata"):
         if key in resource.body:
             yield from _walk(resource.body[key], Fixed(), None, resource.body, scopes)
@@ -55,12 +59,12 @@ def _expressions(resource: Resource, scopes: Scopes) -> Iterator[tuple[Expressio
 
 def _walk(
     value: Any, node: Any, scope: Scope | None, container: Mapping, scopes: Scopes
-) -> Iterator[tuple[Expression, Scope | None]]:
+) -> Iterator[tuple[Expression, Scope | None, Any]]:
     kind = type(value)
     if kind is Expression:
         if type(node) is PerCall and scope is not None:
             scope = scopes.with_call(scope, node, container)
-        yield value, None if type(node) in (Fixed, Slot) else scope
+        yield value, None if type(node) in (Fixed, Slot) else scope, node
         return
     if kind is not Mapping and kind is not Sequence:
         return
@@ -80,28 +84,33 @@ def _walk(
             yield from _walk(item, below, scope, container, scopes)
 
 
-def _check(resource: Resource, expression: Expression, scope: Scope | None) -> Iterator[tuple[int, Fault]]:
+def _check(resource: Resource, expression: Expression, scope: Scope | None, node: Any) -> Iterator[tuple[int, Fault]]:
     if scope is None:
         expression.type = "any"
-        yield expression.place, Fault("CEL_MISPLACED", 0, "this field is not evaluated", "write the value itself")
+        hint = 'write "!ref Name"' if type(node) is Slot else "write the value itself"
+        yield expression.place, Fault("CEL_MISPLACED", 0, "this field is not evaluated", hint)
         return
-    faults: list[tuple[int, Fault]] = []
+    faults: list[tuple[int | None, Fault]] = []
     if expression.is_tagged:
         expression.type, found = _check_text(str(expression), scope)
-        faults += [(fault.offset, fault) for fault in found]
+        faults += [(_offset(fault, 0), fault) for fault in found]
     else:
         parts, unclosed = split(expression)
         for part in parts:
             found_type, found = _check_text(part.text, scope)
             if part.start == 0 and part.end == len(expression):
                 expression.type = found_type
-            faults += [(part.at + fault.offset, fault) for fault in found]
+            faults += [(_offset(fault, part.at), fault) for fault in found]
         if unclosed is not None:
             faults.append((unclosed, Fault("CEL_SYNTAX", 0, '"${{" is never closed', 'close it with "}}"')))
     if faults:
         places = places_in(expression, resource.source)
         for offset, fault in faults:
-            yield places[min(offset, len(expression))], fault
+            yield expression.place if offset is None else places[min(offset, len(expression))], fault
+
+
+def _offset(fault: Fault, start: int) -> int | None:
+    return None if fault.offset is None else start + fault.offset
 
 
 def _check_text(text: str, scope: Scope) -> tuple[str, list[Fault]]:

@@ -1,53 +1,123 @@
 """Where the checks put what they find, and what later checks leave alone because it was reported already."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from runtime.diagnostics import CODES, Diagnostic
-from runtime.manifest import Broken, Mapping, Sequence
-from runtime.resource_set import Resource
+from runtime.manifest import Mapping, Sequence
+from runtime.registry import Entry
+from runtime.resource_set import Resource, SlotValue
 
 _MOST_COMPARED = 1000
 
 
 class Findings:
-    """Diagnostics of a set, and the values below a fault, of which nothing more is said."""
+    """Diagnostics of a set, and the values below a fault, of which nothing more is said.
+
+    A value is cut off by the mapping or list that it stands in and its key there: the same value, aliased into another
+    place, is looked at in that place all the same.
+    """
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         self.diagnostics = diagnostics
-        self._silenced: set[int] = set()
+        self._seen: set[tuple[str, int, str, str]] = set()
+        self._faulty: set[tuple[str, int]] = set()
+        self._cuts: set[tuple[int, Any]] = set()
+        self._cut_roots: set[int] = set()
+        self._reached: dict[int, set[int]] = {}
 
-    def report(self, resource: Resource, place: int, code: str, message: str, hint: str | None = None) -> None:
-        """A fault of a resource at a place of its source."""
+    def report(
+        self,
+        resource: Resource,
+        place: int,
+        code: str,
+        message: str,
+        hint: str | None = None,
+        *,
+        about: str | None = None,
+    ) -> None:
+        """A fault of a resource at a place of its source.
+
+        What an alias brings to several places is one finding: the same code at the same place `about` the same thing,
+        by default with the same message.
+        """
         source = resource.source
-        line, column = source.position(place)
-        self.diagnostics.append(Diagnostic(source.name, line, column, code, message, hint, resource.root.name))
+        key = (source.name, place, code, message if about is None else about)
+        if key in self._seen:
+            return
+        from runtime.diagnostics.wording import one_line
 
-    def silence(self, value: Any) -> None:
-        """Say nothing more of a value and of all that is in it."""
-        todo = [value]
+        self._seen.add(key)
+        self._faulty.add((source.name, place))
+        line, column = source.position(place)
+        hint = one_line(hint) if hint is not None else None
+        name = resource.root.name
+        self.diagnostics.append(Diagnostic(source.name, line, column, code, one_line(message), hint, name))
+
+    def is_faulty(self, resource: Resource, place: int) -> bool:
+        """Whether a check has reported something at that very place."""
+        return (resource.source.name, place) in self._faulty
+
+    def cut(self, resource: Resource, container: Any, key: Any) -> None:
+        """Say nothing more of a value of the resource, and of what is in it."""
+        self._cuts.add((id(container), key))
+        self._cut_roots.add(id(resource.root))
+        self._reached.clear()
+
+    def is_cut(self, container: Any, key: Any) -> bool:
+        return (id(container), key) in self._cuts
+
+    def is_reached(self, resource: Resource, value: Any) -> bool:
+        """Whether a mapping, list, reference, include or expression of the resource is not below what was cut off."""
+        root = resource.root
+        if id(root) not in self._cut_roots:
+            return True
+        if id(root) not in self._reached:
+            self._reached[id(root)] = {id(part) for part in self.parts(root)}
+        return id(value) in self._reached[id(root)]
+
+    def is_open(self, resource: Resource, slot: SlotValue) -> bool:
+        """Whether a slot of the resource is not cut off."""
+        if id(resource.root) not in self._cut_roots:
+            return True
+        return not self.is_cut(slot.container, slot.key) and self.is_reached(resource, slot.container)
+
+    def parts(self, root: Resource) -> Iterator[Any]:
+        """Every value of a named resource that is not cut off; of parts whose kind is not known only their metadata."""
+        unknown = {id(part.body) for part in _resources_in(root) if not isinstance(part.entry, Entry)}
+        todo: list[Any] = [root.body]
+        cuts = self._cuts
         while todo:
             value = todo.pop()
-            self._silenced.add(id(value))
-            if type(value) is Mapping:
-                todo.extend(value.values())
-            elif type(value) is Sequence:
-                todo.extend(value)
-
-    def is_silenced(self, value: Any) -> bool:
-        return type(value) is Broken or id(value) in self._silenced
+            yield value
+            kind = type(value)
+            if kind is not Mapping and kind is not Sequence:
+                continue
+            keys: Iterable[Any] = value if kind is Mapping else range(len(value))
+            if id(value) in unknown:
+                keys = [key for key in ("kind", "metadata") if key in value]
+            todo.extend(value[key] for key in keys if not cuts or (id(value), key) not in cuts)
 
     @property
     def has_errors(self) -> bool:
         return any(CODES[found.code].severity == "error" for found in self.diagnostics)
 
     def sorted(self) -> list[Diagnostic]:
-        """By file, line and column; the same finding once, though an alias may have brought it twice."""
-        return sorted(set(self.diagnostics), key=lambda found: (found.file, found.line, found.column, found.code))
+        """By file, line and column, then in the order of the checks."""
+        return sorted(self.diagnostics, key=lambda found: (found.file, found.line, found.column))
+
+
+def _resources_in(root: Resource) -> list[Resource]:
+    found, todo = [], [root]
+    while todo:
+        part = todo.pop()
+        found.append(part)
+        todo.extend(slot.inline for slot in part.slots if slot.inline is not None)
+    return found
 
 
 def nearest(name: str, known: Iterable[Any]) -> str | None:
-    """`did you mean 'x'?` for the known name that is nearest, or None.
+    """`did you mean "x"?` for the known name that is nearest, or None.
 
     Upper and lower case and underscores count for nothing. Among more than a thousand names that is all that is tried:
     comparing letter by letter would take longer than everything else.

@@ -1,7 +1,7 @@
 """The imports of the application document: prefixes for kinds, which have to be known before any kind is looked up."""
 
 from runtime.checks.findings import Findings
-from runtime.manifest import Document, Expression, Mapping
+from runtime.manifest import Document, Mapping
 from runtime.registry import APPLICATION_NAMES, Registry
 from runtime.resource_set import Resource
 
@@ -13,7 +13,7 @@ def check_imports(documents: list[Document], registry: Registry, findings: Findi
         if not isinstance(kind, str) or kind not in APPLICATION_NAMES or type(imports) is not Mapping:
             continue
         for alias, source in imports.items():
-            if not isinstance(source, str) or isinstance(source, Expression):
+            if type(source) is not str:
                 continue
             problem = registry.add_import(alias, source, document.source.folder)
             if problem is not None:

@@ -9,29 +9,40 @@ from runtime.resource_set import Resource, ResourceSet
 
 def check_includes(resources: ResourceSet, findings: Findings) -> None:
     """INCLUDE_OUTSIDE, INCLUDE_NOT_FOUND."""
-    for resource, _ in resources.known():
+    for resource in resources.resources:
         if resource.owner is None and resource.document.includes:
-            for include in resource.document.includes:
-                if not findings.is_silenced(include):
-                    _check(resource, include, findings)
+            for value in findings.parts(resource):
+                if type(value) is Include:
+                    _check(resource, value, findings)
 
 
 def _check(resource: Resource, include: Include, findings: Findings) -> None:
+    if not include.strip():
+        findings.report(resource, include.place, "INCLUDE_NOT_FOUND", '"!include-text" takes the path of a file')
+        return
     folder = os.path.realpath(resource.source.folder)
     path = os.path.realpath(os.path.join(folder, include)) if "\0" not in include else folder
-    if os.path.isabs(include) or os.path.commonpath([folder, path]) != folder:
+    if os.path.commonpath([folder, path]) != folder:
         message = f'"{include}" lies outside the manifest\'s folder'
         findings.report(resource, include.place, "INCLUDE_OUTSIDE", message, "move the file into the manifest's folder")
         return
+    problem = _problem(path, resource.source.folder, include)
+    if problem is not None:
+        findings.report(resource, include.place, "INCLUDE_NOT_FOUND", f'the file "{include}" {problem}')
+
+
+def _problem(path: str, folder: str, include: str) -> str | None:
+    if not os.path.exists(path):
+        return "is not there"
+    if not os.path.isfile(path):
+        return "is no file"  # a folder; or something that could keep a reader waiting forever
     try:
-        read_included(resource.source.folder, include)
+        read_included(folder, include)
     except OSError as error:
-        problem = (
-            "is not there" if isinstance(error, FileNotFoundError) else (error.strerror or "cannot be read").lower()
-        )
-        findings.report(resource, include.place, "INCLUDE_NOT_FOUND", f'the file "{include}": {problem}')
+        return f"cannot be read: {(error.strerror or 'unknown').lower()}"
     except ValueError:
-        findings.report(resource, include.place, "INCLUDE_NOT_FOUND", f'the file "{include}" is not UTF-8 text')
+        return "is not UTF-8 text"
+    return None
 
 
 def read_included(folder: str, path: str) -> str:

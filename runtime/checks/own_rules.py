@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from runtime.checks.findings import Findings
-from runtime.manifest import Expression, Include, Mapping, Ref, Sequence
+from runtime.manifest import Broken, Expression, Include, Mapping, Ref, Sequence
 from runtime.registry import Entry
 from runtime.resource_set import Resource, ResourceSet
 
@@ -34,16 +34,20 @@ class _Inspection:
 
         return Path(self._resource.source.folder)
 
-    def find(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    def find(self, *path: str, expressions: bool = False) -> Iterator[tuple[tuple[str | int, ...], Any]]:
         todo: list[tuple[tuple[str | int, ...], Any]] = [((), self._resource.body)]
         for step in path:
             todo = [
                 ((*above, key), value[key])
                 for above, value in todo
                 for key in _keys(value, step)
-                if not self._findings.is_silenced(value[key])
+                if type(value[key]) is not Broken and not self._findings.is_cut(value, key)
             ]
-        yield from (found for found in todo if not isinstance(found[1], (Expression, Include)))
+        left_out = (Include,) if expressions else (Include, Expression)
+        yield from (found for found in todo if not isinstance(found[1], left_out))
+
+    def has(self, field: str) -> bool:
+        return field in self._resource.body
 
     def names(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
         yield from ((found, value.name) for found, value in self.find(*path) if isinstance(value, Ref))
@@ -66,11 +70,15 @@ class _Inspection:
         return None
 
     def report(self, code: str, path: tuple[str | int, ...], message: str, hint: str | None = None) -> None:
-        value: Any = self._resource.body
+        container: Any = self._resource.body
         for step in path[:-1]:
-            value = value[step]
-        place = value.places[path[-1]]
-        self._findings.report(self._resource, place[1] if isinstance(place, tuple) else place, code, message, hint)
+            container = container[step]
+        place = container.places[path[-1]]
+        place = place[1] if isinstance(place, tuple) else place
+        # what is at fault already, such as an expression that may not stand there, is no fault of the kind's
+        if isinstance(container[path[-1]], Broken) or self._findings.is_faulty(self._resource, place):
+            return
+        self._findings.report(self._resource, place, code, message, hint)
 
 
 def _keys(value: Any, step: str) -> list[Any]:

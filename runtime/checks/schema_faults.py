@@ -13,26 +13,18 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from runtime.checks.findings import Findings, nearest
-from runtime.manifest import Broken, Expression, Mapping, Ref, Sequence, Source
+from runtime.diagnostics.wording import WORDS, explained, leaves, listed, missing, path_text, types_of
+from runtime.manifest import Broken, Expression, Include, Ref, Source
 from runtime.registry import Entry
 from runtime.resource_set import Resource
 
-_WORDS = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a mapping",
-    "null": "null",
-}
 _TYPES = {"string": str, "array": list, "object": dict}
 
 
 def report_faults(resource: Resource, entry: Entry, findings: Findings) -> None:
     """Report what is wrong with a resource's fields, and silence what stands below it."""
     fields = {key: value for key, value in resource.body.items() if key not in ("kind", "metadata")}
-    for error in _leaves(_VALIDATOR(entry.shape.schema).iter_errors(fields)):
+    for error in leaves(_VALIDATOR(entry.shape.schema).iter_errors(fields)):
         _report(resource, error, findings)
 
 
@@ -51,9 +43,9 @@ def _is_type(name: str, value: Any) -> bool:
 
 
 _CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many(
-    {name: lambda _, value, name=name: _is_type(name, value) for name in _WORDS}
+    {name: lambda _, value, name=name: _is_type(name, value) for name in WORDS}
 )
-_STRUCTURAL = frozenset(("type", "anyOf", "oneOf", "allOf", "$ref", "$dynamicRef"))
+_STRUCTURAL = frozenset(("type", "anyOf", "oneOf", "allOf", "$ref", "$dynamicRef", "enum"))
 
 
 def _for_values(check: Any) -> Any:
@@ -65,42 +57,26 @@ def _for_values(check: Any) -> Any:
     return checked
 
 
+def _check_enum(validator: Any, allowed: list[Any], value: Any, schema: Any) -> Iterator[ValidationError]:
+    """A choice of texts is of type text, whether its schema says so or not; one of text has to be among them."""
+    if "type" not in schema and all(isinstance(each, str) for each in allowed) and not _is_type("string", value):
+        yield ValidationError("", validator="type", validator_value="string")
+    elif not isinstance(value, (Expression, Ref, Broken)) and value not in allowed:
+        yield ValidationError("")
+
+
 _KEYWORDS = {
     keyword: check if keyword in _STRUCTURAL else _for_values(check)
     for keyword, check in Draft202012Validator.VALIDATORS.items()
 }
-_VALIDATOR: Any = extend(Draft202012Validator, _KEYWORDS, type_checker=_CHECKER)
-
-
-def _leaves(errors: Iterator[ValidationError]) -> Iterator[ValidationError]:
-    """Errors without those of alternatives: a value is judged by the alternative whose type it has."""
-    for error in errors:
-        if error.validator not in ("anyOf", "oneOf") or not error.context:
-            yield error
-            continue
-        branches: dict[Any, list[ValidationError]] = {}
-        for inner in error.context:
-            branches.setdefault(inner.relative_schema_path[0], []).append(inner)
-        fitting = [
-            found
-            for found in branches.values()
-            if not any(inner.validator == "type" and not inner.relative_path for inner in found)
-        ]
-        if fitting:
-            yield from _leaves(iter(fitting[0]))
-        else:
-            wanted = [
-                inner.validator_value for found in branches.values() for inner in found if not inner.relative_path
-            ]
-            error.validator, error.validator_value = "type", wanted
-            yield error
+_VALIDATOR: Any = extend(Draft202012Validator, {**_KEYWORDS, "enum": _check_enum}, type_checker=_CHECKER)
 
 
 def _report(resource: Resource, error: ValidationError, findings: Findings) -> None:
     value = error.instance
-    if isinstance(value, (Ref, Broken)) or findings.is_silenced(value):
-        return
     path = list(error.absolute_path)
+    if isinstance(value, (Ref, Broken)):
+        return
     if error.validator == "required":
         _report_missing(resource, error, path, findings)
     elif error.validator == "additionalProperties":
@@ -108,15 +84,15 @@ def _report(resource: Resource, error: ValidationError, findings: Findings) -> N
     elif error.validator == "type":
         _report_type(resource, error, path, findings)
     elif not isinstance(value, Expression):
-        place = _place(resource, path)
-        findings.report(resource, place, "SCHEMA_VALUE", _value_message(path, error), _value_hint(error))
+        message = explained(error, _shown(path))
+        place, about = _place(resource, path), str(error.validator)
+        findings.report(resource, place, "SCHEMA_VALUE", message, _value_hint(error), about=about)
 
 
 def _report_missing(resource: Resource, error: ValidationError, path: list[Any], findings: Findings) -> None:
     """One finding for each field that is missing, unless an unknown field beside it is what was meant."""
     present: Any = error.instance
-    match = re.match(r"'(.*)' is a required property", error.message)
-    name = match[1] if match else ""
+    name = missing(error)
     properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
     strangers = [key for key in present if key not in properties and key not in ("kind", "metadata")]
     if any(nearest(stranger, [name]) for stranger in strangers):
@@ -124,44 +100,42 @@ def _report_missing(resource: Resource, error: ValidationError, path: list[Any],
     container = _value(resource, path)
     place = resource.source.start_of(container.start)
     what = str(properties.get(name, {}).get("description", "")).rstrip(".")
-    findings.report(resource, place, "SCHEMA_REQUIRED", f'the field "{name}" is missing', what or None)
+    hint = what[:1].lower() + what[1:] if what[1:2].islower() else what
+    findings.report(resource, place, "SCHEMA_REQUIRED", f'the field "{name}" is missing', hint or None)
 
 
 def _report_unknown(resource: Resource, error: ValidationError, path: list[Any], findings: Findings) -> None:
     container = _value(resource, path)
     known = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
     for key in error.instance:
-        if key in known or (not path and key in ("kind", "metadata")):
+        if key in known or (not path and key in ("kind", "metadata")) or findings.is_cut(container, key):
             continue
         hint = nearest(key, known) or f"known fields: {', '.join(sorted(known))}"
         if key == "name" and not path:
             hint = 'did you mean "metadata.name"?'
         where = f"{_shown(path)} has" if path else f'"{resource.kind}" has'
-        findings.report(resource, container.places[key][0], "SCHEMA_UNKNOWN_FIELD", f'{where} no field "{key}"', hint)
-        findings.silence(error.instance[key])
+        message, place = f'{where} no field "{key}"', container.places[key][0]
+        findings.report(resource, place, "SCHEMA_UNKNOWN_FIELD", message, hint, about=key)
+        findings.cut(resource, container, key)
 
 
 def _report_type(resource: Resource, error: ValidationError, path: list[Any], findings: Findings) -> None:
     value = error.instance
     place = _place(resource, path)
-    wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    names = " or ".join(dict.fromkeys(_WORDS[name] for name in _flat(wanted)))
+    wanted = types_of(error)
+    about = ",".join(wanted)
     if isinstance(value, Expression):
-        found = _WORDS.get(value.type, value.type)
-        message = f"{_shown(path)} takes {names}, and the expression gives {found}"
-        findings.report(resource, place, "CEL_TYPE", message, _cel_hint(wanted, value))
+        found = WORDS.get(value.type, value.type)
+        message = f"{_shown(path)} has to be {listed(wanted)}, and the expression gives {found}"
+        findings.report(resource, place, "CEL_TYPE", message, _cel_hint(wanted, value), about=about)
         return
-    message = f"{_shown(path)} takes {names}, not {_described(value)}"
-    findings.report(resource, place, "SCHEMA_TYPE", message, _type_hint(wanted, value, place, resource.source))
-    findings.silence(value) if isinstance(value, (Mapping, Sequence)) else None
-
-
-def _flat(wanted: list[Any]) -> Iterator[str]:
-    for name in wanted:
-        if isinstance(name, list):
-            yield from _flat(name)
-        elif name in _WORDS:
-            yield name
+    written = _written(value, place, resource.source)
+    message = explained(error, _shown(path))
+    if written is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
+        message = f"{_shown(path)} has to be {listed(wanted)}, not the number {written}"
+    findings.report(resource, place, "SCHEMA_TYPE", message, _type_hint(wanted, value, written), about=about)
+    if path:
+        findings.cut(resource, _value(resource, path[:-1]), path[-1])
 
 
 def _cel_hint(wanted: list[Any], value: Expression) -> str | None:
@@ -172,52 +146,30 @@ def _cel_hint(wanted: list[Any], value: Expression) -> str | None:
     return None
 
 
-def _type_hint(wanted: list[Any], value: Any, place: int, source: Source) -> str | None:
+def _written(value: Any, place: int, source: Source) -> str | None:
+    """A number, true or false as the text has it."""
+    if not isinstance(value, (int, float)):
+        return None
+    found = re.compile(r"""["']?([\w.+:~-]{1,40})""").match(source.text, source.start_of(place))
+    return found[1] if found is not None else None
+
+
+def _type_hint(wanted: list[Any], value: Any, written: str | None) -> str | None:
     if "string" in wanted and isinstance(value, (int, float)):
-        written = re.match(r"[\w.+:~-]+", source.text[place:])
-        return f'quote it: "{written[0] if written else value}"'
+        return f'quote it: "{written or value}"'
     if "string" in wanted and value is None:
         return 'write "" for an empty text, or leave the field out'
     if value is None:
         return "leave the field out, or give it a value"
+    if "integer" in wanted and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"write {int(value)}"
     if "integer" in wanted and isinstance(value, str) and re.fullmatch(r"-?\d+", value):
         return f"write {value} without quotes"
-    if "array" in wanted and isinstance(value, str):
+    if "boolean" in wanted and value in ("true", "false", "yes", "no", "on", "off"):
+        return f"write {'true' if value in ('true', 'yes', 'on') else 'false'} without quotes"
+    if "array" in wanted and isinstance(value, str) and not isinstance(value, Include):
         return "write a list: [...]"
     return None
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if value is None:
-        return "nothing"
-    if isinstance(value, (int, float)):
-        return f"the number {value}" if len(str(value)) < 40 else "a number"
-    if isinstance(value, dict):
-        return "a mapping"
-    return "a list" if isinstance(value, list) else "text"
-
-
-def _value_message(path: list[Any], error: ValidationError) -> str:
-    limit, value = error.validator_value, error.instance
-    name = _shown(path)
-    texts = {
-        "enum": lambda: f"{name} cannot be {_quoted(value)}",
-        "const": lambda: f"{name} has to be {_quoted(limit)}",
-        "minimum": lambda: f"{name} has to be {limit} or more, not {value}",
-        "maximum": lambda: f"{name} has to be {limit} or less, not {value}",
-        "exclusiveMinimum": lambda: f"{name} has to be more than {limit}, not {value}",
-        "exclusiveMaximum": lambda: f"{name} has to be less than {limit}, not {value}",
-        "minLength": lambda: f"{name} may not be empty" if limit == 1 else f"{name} has to have {limit} characters",
-        "maxLength": lambda: f"{name} has more than {limit} characters",
-        "minItems": lambda: f"{name} may not be empty" if limit == 1 else f"{name} has to have {limit} elements",
-        "maxItems": lambda: f"{name} has more than {limit} elements",
-        "minProperties": lambda: f"{name} may not be empty",
-        "pattern": lambda: f'{name} does not have the form "{limit}"',
-    }
-    make = texts.get(str(error.validator))
-    return make() if make else f"{name} does not fit its schema ({error.validator})"
 
 
 def _value_hint(error: ValidationError) -> str | None:
@@ -228,13 +180,8 @@ def _value_hint(error: ValidationError) -> str | None:
     return near or f"one of: {', '.join(allowed)}"
 
 
-def _quoted(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else _described(value)
-
-
 def _shown(path: list[Any]) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return f'"{text.lstrip(".")}"' if text else "the resource"
+    return f'"{path_text(path)}"' if path else "the resource"
 
 
 def _value(resource: Resource, path: list[Any]) -> Any:

@@ -1,6 +1,7 @@
 """What is in scope where: variables, secrets, the resource's own metadata, and the names of a call."""
 
 import re
+from collections.abc import Set
 from typing import Any
 
 from runtime.expressions import Scope, names_in
@@ -9,21 +10,29 @@ from runtime.resource_set import Resource, ResourceSet
 from runtime.shape import PerCall
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_ARGUMENT = re.compile(r"[A-Za-z0-9_./ -]+")
+"""What CEL takes as a field, if need be in backquotes."""
+_ELSEWHERE = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"))
 _TYPES = frozenset(("string", "integer", "number", "boolean", "array", "object"))
 
 
 class Scopes:
     """The scopes of a set; equal ones are the same object, so that an expression is compiled once."""
 
-    def __init__(self, resources: ResourceSet) -> None:
-        application = resources.application
-        body: Any = application.body if application is not None else {}
-        self.variables = _declared(body.get("variables"))
-        self.is_closed = "secrets" in body
-        names = _declared(body.get("secrets")) if self.is_closed else _used_secrets(resources)
-        self.secrets = frozenset(names)
-        self._types = {f"variables.{name}": declared for name, declared in self.variables.items()}
-        self._types |= {f"secrets.{name}": "string" for name in sorted(self.secrets)}
+    def __init__(self, resources: ResourceSet, lost_keys: Set[str] = frozenset()) -> None:
+        """`lost_keys` are those of application documents that cannot be read: what they declare is not unknown."""
+        applications = resources.applications
+        self._types: dict[str, str] = {}
+        for block in ("variables", "secrets"):
+            given = [application.body[block] for application in applications if block in application.body]
+            types = {name: declared for part in given for name, declared in _declared(part).items()}
+            if (block == "secrets" and not given) or not all(type(part) is Mapping for part in given):
+                types |= dict.fromkeys(sorted(_used(resources, block) - types.keys()), "any")
+            elif lost_keys:
+                types |= dict.fromkeys(sorted((_used(resources, block) & lost_keys) - types.keys()), "any")
+            self._types |= {
+                f"{block}.{name}": "string" if block == "secrets" else declared for name, declared in types.items()
+            }
         self._scopes: dict[tuple[Any, ...], Scope] = {}
         self._calls: dict[tuple[int, ...], Scope] = {}
 
@@ -55,16 +64,19 @@ class Scopes:
 
 
 def call_types(name: str, schema: Any) -> dict[str, str]:
-    """The typed names of a call: one for each property of a schema, or the bare name of any type."""
-    if schema is None:
+    """The typed names of a call: one for each property of a schema, or the bare name of any type.
+
+    A schema that is at fault, or has its properties elsewhere, leaves the names open.
+    """
+    if not isinstance(schema, dict):
         return {name: "any"}
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict):
-        return {}
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict) or (not properties and not _ELSEWHERE.isdisjoint(schema)):
+        return {name: "any"}
     types = {}
     for key, part in properties.items():
         declared = part.get("type") if isinstance(part, dict) else None
-        if _is_name(key):
+        if _ARGUMENT.fullmatch(key):
             types[f"{name}.{key}"] = declared if isinstance(declared, str) and declared in _TYPES else "any"
     return types
 
@@ -98,13 +110,13 @@ def _declared(block: Any) -> dict[str, str]:
     return types
 
 
-def _used_secrets(resources: ResourceSet) -> set[str]:
-    """Without a `secrets:` block every name is a secret; these are the ones that expressions use."""
+def _used(resources: ResourceSet, block: str) -> set[str]:
+    """The names that expressions take from a block. Without a `secrets:` block every name is a secret."""
     return {
         name
         for document in resources.documents
         for expression in document.expressions
-        for name in names_in(expression, "secrets", is_tagged=expression.is_tagged)
+        for name in names_in(expression, block, is_tagged=expression.is_tagged)
     }
 
 

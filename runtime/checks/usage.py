@@ -1,9 +1,13 @@
 """What is declared and used nowhere; only said of a set without errors, since a fault may hide the use."""
 
+import re
+
 from runtime.checks.findings import Findings
 from runtime.expressions import names_in
 from runtime.manifest import Mapping, Ref
 from runtime.resource_set import ResourceSet
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def check_usage(resources: ResourceSet, findings: Findings) -> None:
@@ -33,4 +37,5 @@ def _check_values(resources: ResourceSet, findings: Findings) -> None:
         }
         for name in declarations.keys() - used:
             place = declarations.places[name][0]
-            findings.report(application, place, code, f'"{block}.{name}" is used nowhere')
+            hint = None if _NAME.fullmatch(name) else "no expression can name it: use letters, digits and underscores"
+            findings.report(application, place, code, f'"{block}.{name}" is used nowhere', hint)

@@ -1,12 +1,13 @@
 """Variables and secrets: what is declared fits itself, and what the environment gives fits what is declared."""
 
+import re
 from typing import Annotated, Any
 
 import msgspec
 
 from runtime.checks.findings import Findings
 from runtime.checks.scopes import json_type
-from runtime.manifest import Expression, Mapping
+from runtime.manifest import Broken, Expression, Mapping, Ref
 from runtime.resource_set import Resource, ResourceSet
 
 _PYTHON_TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
@@ -19,45 +20,77 @@ _BOUNDS = {
     "minLength": "min_length",
     "maxLength": "max_length",
 }
-_KEYWORDS = frozenset((*_BOUNDS, "enum", "const", "pattern", "items", "minItems", "maxItems", "uniqueItems"))
-_OBJECT_KEYWORDS = frozenset(("properties", "required", "additionalProperties"))
+_KEYWORDS = frozenset((*_BOUNDS, "enum", "const", "pattern", "minItems", "maxItems", "uniqueItems", "required"))
+_SCHEMAS = ("items", "properties", "additionalProperties")
+"""The keywords that hold schemas of their own."""
 
 
 def check_defaults(resources: ResourceSet, findings: Findings) -> None:
-    """VALUE_INVALID at each default that does not fit the declaration that it stands in."""
-    application = resources.application
-    if application is None:
+    """VALUE_INVALID at each default that does not fit the declaration that it stands in; SCHEMA_VALUE at a keyword that
+    is no JSON Schema."""
+    for application in resources.applications:
+        for block in ("variables", "secrets"):
+            declarations = application.body.get(block)
+            if type(declarations) is not Mapping:
+                continue
+            for name, declaration in declarations.items():
+                if type(declaration) is Mapping and not findings.is_cut(declarations, name):
+                    _check_declaration(application, f"{block}.{name}", declaration, findings)
+
+
+def _check_declaration(application: Resource, name: str, declaration: Mapping, findings: Findings) -> None:
+    if not _check_keywords(application, name, declaration, findings) or "default" not in declaration:
         return
-    for block in ("variables", "secrets"):
-        declarations = application.body.get(block)
-        if type(declarations) is not Mapping:
-            continue
-        for name, declaration in declarations.items():
-            if type(declaration) is Mapping and "default" in declaration:
-                _check_default(application, block, name, declaration, findings)
-
-
-def _check_default(application: Resource, block: str, name: str, declaration: Mapping, findings: Findings) -> None:
     default = declaration["default"]
-    if isinstance(default, Expression) or findings.is_silenced(default) or findings.is_silenced(declaration):
+    if isinstance(default, (Expression, Ref, Broken)) or _is_faulty(application, declaration, findings):
         return
     problem = value_problem(default, declaration)
     if problem is not None:
         place = declaration.places["default"][1]
-        findings.report(application, place, "VALUE_INVALID", f'the default of "{block}.{name}" does not fit: {problem}')
+        findings.report(application, place, "VALUE_INVALID", f'the default of "{name}" does not fit: {problem}')
 
 
-def value_problem(value: Any, declaration: dict[str, Any]) -> str | None:
-    """Why a value does not fit a declaration (`type` and keywords of JSON Schema), or None."""
+def _is_faulty(application: Resource, declaration: Mapping, findings: Findings) -> bool:
+    """Whether something was reported of a declaration, so that nothing can be said of its default."""
+    return any(findings.is_faulty(application, place) for _, place in declaration.places.values())
+
+
+def _check_keywords(application: Resource, name: str, declaration: Mapping, findings: Findings) -> bool:
+    """Whether the keywords are a JSON Schema, as far as the types of the fields do not say so already."""
+    faults: list[tuple[tuple[str | int, ...], str]] = []
+    inside = {key: declaration[key] for key in _SCHEMAS if key in declaration}
+    if inside:
+        from runtime.ai.parameters import find_schema_faults
+
+        faults += find_schema_faults(inside)
+    pattern = declaration.get("pattern")
+    if isinstance(pattern, str):
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            faults.append((("pattern",), f'"{name}.pattern" is no regular expression: {error}'))
+    for path, message in faults:
+        container: Any = declaration
+        for step in path[:-1]:
+            container = container[step]
+        place = container.places[path[-1]]
+        place = place[1] if isinstance(place, tuple) else place
+        if type(container[path[-1]]) is not Broken and not findings.is_faulty(application, place):
+            findings.report(application, place, "SCHEMA_VALUE", message)
+    return not faults
+
+
+def value_problem(value: Any, declaration: dict[str, Any], *, is_secret: bool = False) -> str | None:
+    """Why a value does not fit a declaration (`type` and keywords of JSON Schema), or None; a secret is not shown."""
     declared = declaration.get("type", "string")
     if not isinstance(declared, str):
         return None
-    keywords = {key: declaration[key] for key in declaration if key in _KEYWORDS or key in _OBJECT_KEYWORDS}
+    keywords = {key: declaration[key] for key in declaration if key in _KEYWORDS or key in _SCHEMAS}
     if declared in _PYTHON_TYPES and _fits_simply(value, declared, keywords):
         return None
     if declared not in _PYTHON_TYPES and not keywords and json_type(value) == declared:
         return None
-    return _explained(value, declared, keywords)
+    return _explained(value, {"type": declared, **keywords}, is_secret)
 
 
 def _fits_simply(value: Any, declared: str, keywords: dict[str, Any]) -> bool:
@@ -67,7 +100,7 @@ def _fits_simply(value: Any, declared: str, keywords: dict[str, Any]) -> bool:
     if keywords.keys() - _BOUNDS.keys() - {"enum"} or isinstance(value, bool) != (declared == "boolean"):
         return False
     try:
-        if "enum" in keywords and value not in keywords["enum"]:
+        if "enum" in keywords and not any(type(each) is type(value) and each == value for each in keywords["enum"]):
             return False
         msgspec.convert(value, Annotated[wanted, msgspec.Meta(**bounds)] if bounds else wanted)
     except (msgspec.ValidationError, TypeError, ValueError):
@@ -75,14 +108,19 @@ def _fits_simply(value: Any, declared: str, keywords: dict[str, Any]) -> bool:
     return True
 
 
-def _explained(value: Any, declared: str, keywords: dict[str, Any]) -> str | None:
+def _explained(value: Any, schema: dict[str, Any], is_secret: bool) -> str | None:
     from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError, best_match
+    from jsonschema.exceptions import best_match
+    from jsonschema.validators import extend
 
-    schema = {"type": declared, **keywords}
-    try:
-        Draft202012Validator.check_schema(schema)
-        error = best_match(Draft202012Validator(schema).iter_errors(value))
-    except SchemaError as fault:
-        return f"the declaration is no JSON Schema: {fault.message}"
-    return error.message if error is not None else None
+    from runtime.diagnostics.wording import explained, path_text
+
+    def is_whole(_: Any, given: Any) -> bool:  # a whole number is written as one, here as in every field
+        return isinstance(given, int) and not isinstance(given, bool)
+
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_whole)
+    error = best_match(extend(Draft202012Validator, type_checker=checker)(schema).iter_errors(value))
+    if error is None:
+        return None
+    path = tuple(error.absolute_path)
+    return explained(error, f'"{path_text(path)}"' if path else "it", is_secret=is_secret)

@@ -43,16 +43,24 @@ _DOCUMENT_START = re.compile(r"(?:^|(?<=[\r\n]))---(?=[ \t\r\n]|\Z)")
 # What YAML 1.2 (5.1) does not allow. The set of what it does would be as right, and takes far longer to compile.
 _UNREADABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _NAME = re.compile(r"""\bname["']?:[ \t]*["']?([A-Za-z_][\w.-]*)""")
+_KEY = re.compile(r"""([A-Za-z_]\w*)["']?[ \t]*:""")
+_APPLICATION = ".Application"
 _CORE = "tag:yaml.org,2002:"
+_SCALAR_TAGS = dict.fromkeys(("str", "int", "float", "bool", "null"))
+_CONTAINER_TAGS = dict.fromkeys(("map", "seq"))
 
 
 class Loaded:
-    """What the text of one source holds: documents, findings, and the names that unreadable documents may declare."""
+    """What the text of one source holds: documents, findings, and what unreadable documents may declare.
+
+    `lost_names` are names of resources, `lost_keys` all keys of what may be the application document.
+    """
 
     def __init__(self) -> None:
         self.documents: list[Document] = []
         self.diagnostics: list[Diagnostic] = []
         self.lost_names: set[str] = set()
+        self.lost_keys: set[str] = set()
 
 
 class _Fault(Exception):
@@ -87,9 +95,19 @@ def load(source: Source) -> Loaded:
 
 
 def _lose(loaded: Loaded, source: Source, start: int, end: int, fault: _Fault) -> None:
-    line, column = source.position(fault.index)
-    loaded.diagnostics.append(Diagnostic(source.name, line, column, fault.code, fault.message))
-    loaded.lost_names.update(_NAME.findall(source.text, start, min(end, start + MOST_CHARACTERS)))
+    _report(loaded, source, fault.index, fault.code, fault.message)
+    end = min(end, start + MOST_CHARACTERS)
+    loaded.lost_names.update(_NAME.findall(source.text, start, end))
+    if source.text.find(_APPLICATION, start, end) >= 0:
+        loaded.lost_keys.update(_KEY.findall(source.text, start, end))
+
+
+def _report(loaded: Loaded, source: Source, index: int, code: str, message: str, hint: str | None = None) -> None:
+    from runtime.diagnostics.wording import one_line
+
+    line, column = source.position(index)
+    hint = one_line(hint) if hint is not None else None
+    loaded.diagnostics.append(Diagnostic(source.name, line, column, code, one_line(message), hint))
 
 
 def _segments(text: str) -> Iterator[tuple[int, int, _Fault | None]]:
@@ -124,7 +142,7 @@ def _unreadable(character: str) -> str:
 class _Level:
     """A mapping or list that is being built."""
 
-    __slots__ = ("anchor", "container", "count", "discard", "index", "key", "key_index", "marks", "merges")
+    __slots__ = ("anchor", "container", "count", "discard", "index", "key", "key_index", "marks", "merges", "merging")
 
     def __init__(self, container: Mapping | Sequence, index: int, anchor: str | None, count: int) -> None:
         self.container = container
@@ -133,7 +151,8 @@ class _Level:
         self.count = count  # values of the document before this one, to know how many it stands for
         self.key: str | None = None
         self.key_index = 0
-        self.merges: list[tuple[Any, int]] | None = None
+        self.merging = False  # whether the key is a merge key
+        self.merges: list[Mapping] | None = None
         self.discard: Any = None  # what takes the container's place when its tag says so
         self.marks: tuple[int, int, int, int] | None = None
 
@@ -148,7 +167,7 @@ class _Builder:
         self.document_start = start
         self.stack: list[_Level] = []
         self.count = 0
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.anchors: dict[str, tuple[Any, int, int]] = {}  # the value, how many it stands for, its place
         self.open_anchors: set[str] = set()
         self.document = Document(source, Mapping())
         self.handlers: dict[type, Any] = {
@@ -187,8 +206,7 @@ class _Builder:
     def fail(self, code: str, index: int, message: str, hint: str | None = None) -> None:
         if len(self.loaded.diagnostics) >= MOST_FAULTS:
             raise _Fault("YAML_TOO_LARGE", index, f"the text has more than {MOST_FAULTS} faults; the rest is not read")
-        line, column = self.source.position(index)
-        self.loaded.diagnostics.append(Diagnostic(self.source.name, line, column, code, message, hint))
+        _report(self.loaded, self.source, index, code, message, hint)
 
     # events
 
@@ -220,7 +238,7 @@ class _Builder:
         if type(value) is str and "${{" in value:
             value = self.expression(value, event, index, is_tagged=False)
         if event.anchor:
-            self.anchors[event.anchor] = (value, 1)
+            self.anchors[event.anchor] = (value, 1, index)
         if stack:
             if value is None and event.end_mark.index == mark.index and type(stack[-1].container) is Mapping:
                 index = stack[-1].key_index  # an empty value has no text of its own: it stands at its key
@@ -266,7 +284,7 @@ class _Builder:
             value = self.discarded(level)
         if level.anchor:
             self.open_anchors.discard(level.anchor)
-            self.anchors[level.anchor] = (value, self.count - level.count)
+            self.anchors[level.anchor] = (value, self.count - level.count, level.index)
         if self.stack:
             self.put(value, level.index)
         elif type(value) is Mapping:
@@ -282,7 +300,7 @@ class _Builder:
             raise _Fault("YAML_TOO_LARGE", index, f'the alias "*{name}" stands inside its own anchor')
         if name not in self.anchors:
             raise _Fault("YAML_SYNTAX", index, f'there is no anchor "&{name}" before this alias')
-        value, size = self.anchors[name]
+        value, size, place = self.anchors[name]
         self.count += size
         if self.count > MOST_VALUES:
             self.too_large(index)
@@ -292,7 +310,7 @@ class _Builder:
                 raise _Fault("YAML_SYNTAX", index, "a key has to be a scalar")
             self.begin_entry(level, str(value), index)
         else:
-            self.put(value, index)
+            self.put(value, place)  # a fault in an aliased part is one finding, at the part
 
     # values
 
@@ -305,25 +323,36 @@ class _Builder:
             return
         key = level.key
         level.key = None
-        if key == "<<" and level.key_index < 0:
-            if level.merges is None:
-                level.merges = []
-            level.merges.append((value, index))
+        if level.merging:
+            level.merging = False
+            level.merges = [*(level.merges or ()), *self.merged(value, index)]
         elif key is not None and key not in container:
             container[key] = value
             container.places[key] = (level.key_index, index)
 
+    def merged(self, value: Any, index: int) -> Iterator[Mapping]:
+        """The mappings that a merge key brings in; anything else is at fault."""
+        parts, places = (value, value.places) if type(value) is Sequence else ([value], [index])
+        for part, place in zip(parts, places, strict=True):
+            if type(part) is Mapping:
+                yield part
+            elif isinstance(part, Ref):
+                self.fail("REF_MISPLACED", place, "a merge key takes no reference")
+            elif isinstance(part, Expression):
+                self.fail("CEL_MISPLACED", place, "a merge key is not evaluated", "write the value itself")
+            elif not isinstance(part, Broken):
+                self.fail("SCHEMA_TYPE", place, 'the merge key "<<" takes a mapping or a list of mappings')
+
     def set_key(self, level: _Level, event: Any, index: int) -> None:
         key = event.value
-        if event.tag is not None and event.tag[: len(_CORE)] != _CORE and event.tag != "!":
+        if event.tag is not None and event.tag != "!" and event.tag.removeprefix(_CORE) not in _SCALAR_TAGS:
             self.fail("YAML_UNKNOWN_TAG", index, f'a key takes no tag "{_shown(event.tag)}"')
         if event.anchor:
-            self.anchors[event.anchor] = (key, 1)
+            self.anchors[event.anchor] = (key, 1, index)
         if key == "<<" and event.implicit[0]:
             if level.merges is not None:
                 self.fail("YAML_DUPLICATE_KEY", index, 'the key "<<" stands twice in this mapping')
-            level.key = key
-            level.key_index = -1
+            level.key, level.key_index, level.merging = key, index, True
             return
         if "${{" in key:
             self.fail("CEL_MISPLACED", index, "a key is not evaluated")
@@ -368,13 +397,16 @@ class _Builder:
         if tag == "!":
             return text
         name = tag.removeprefix(_CORE)
-        if name in ("str", "int", "float", "bool", "null") and name != tag:
+        if name in _SCALAR_TAGS and name != tag:
             try:
                 return resolve_as(name, text)
             except ValueError as error:
                 self.fail("YAML_SYNTAX", index, str(error))
                 return Broken(index)
-        self.unknown_tag(tag, index)
+        if name in _CONTAINER_TAGS and name != tag:
+            self.fail("YAML_SYNTAX", index, f'the tag "!!{name}" stands before a scalar')
+        else:
+            self.unknown_tag(tag, index)
         return Broken(index)
 
     def tag_container(self, tag: str, level: _Level) -> None:
@@ -390,6 +422,9 @@ class _Builder:
             self.fail("CEL_SYNTAX", index, '"!cel" takes one expression')
         elif tag == "!include-text":
             self.fail("INCLUDE_NOT_FOUND", index, '"!include-text" takes one path')
+        elif tag.startswith(_CORE) and tag.removeprefix(_CORE) in {**_SCALAR_TAGS, **_CONTAINER_TAGS}:
+            what = "mapping" if type(level.container) is Mapping else "list"
+            self.fail("YAML_SYNTAX", index, f'the tag "{_shown(tag)}" stands before a {what}')
         else:
             self.unknown_tag(tag, index)
         level.marks = (

@@ -42,14 +42,11 @@ class Source:
         return self.text[starts[number - 1] : end].rstrip("\r\n")
 
     def start_of(self, place: int) -> int:
-        """Where a value's own text starts, behind its tag and its anchor."""
-        text = self.text
-        while place < len(text) and text[place] in "!&":
-            while place < len(text) and text[place] not in " \t\r\n":
-                place += 1
-            while place < len(text) and text[place] in " \t\r\n":
-                place += 1
-        return place
+        """Where a value's own text starts, behind its tag and its anchor, and comments behind those."""
+        import re
+
+        found = re.compile(r"(?:[!&]\S*(?:\s+(?:#[^\r\n]*)?)*)*").match(self.text, place)
+        return found.end() if found is not None else place
 
     def _line_starts(self) -> list[int]:
         if self._lines is None:

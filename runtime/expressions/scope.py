@@ -1,0 +1,258 @@
+"""Texts with expressions, and the scopes that they are checked and evaluated in.
+
+Each known name is a typed variable of its own (`secrets.token: string`), so that a name nobody declared is an error
+with a column. A scope is such a set of names; its environment is made once, and each text is compiled once in it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from cel_expr_python import cel
+
+OPENING, CLOSING = "${{", "}}"
+
+TYPES: dict[str, Any] = {
+    "string": cel.Type.STRING,
+    "integer": cel.Type.INT,
+    "number": cel.Type.DOUBLE,
+    "boolean": cel.Type.BOOL,
+    "array": cel.Type.List(cel.Type.DYN),
+    "object": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
+    "null": cel.Type.NULL,
+    "any": cel.Type.DYN,
+}
+"""The types of JSON Schema as CEL has them."""
+
+_JSON_TYPES = {
+    "STRING": "string",
+    "INT": "integer",
+    "UINT": "integer",
+    "DOUBLE": "number",
+    "BOOL": "boolean",
+    "NULL": "null",
+    "DYN": "any",
+    "LIST": "array",
+    "MAP": "object",
+}
+_OTHER_TYPES = {
+    "BYTES": "bytes",
+    "TIMESTAMP": "a point in time",
+    "DURATION": "a duration",
+    "TYPE": "a type",
+    "MAP": "a mapping whose keys are no text",
+}
+_NAMES = re.compile(r"(?<![\w.])(variables|secrets|metadata|arguments)\s*\.\s*([A-Za-z_]\w*)")
+_NAME = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
+_HAS = "has("
+
+
+class Part(NamedTuple):
+    """One `${{ }}` of a string: `start` and `end` of the whole, `at` where the expression `text` starts."""
+
+    start: int
+    end: int
+    at: int
+    text: str
+
+
+class Fault(NamedTuple):
+    """What is wrong with an expression: a diagnostic's code, the offset in its text, the message, a hint.
+
+    Without an offset it is the value as a whole that is at fault.
+    """
+
+    code: str
+    offset: int | None
+    message: str
+    hint: str | None = None
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be evaluated, in words for the user."""
+
+
+def split(text: str) -> tuple[list[Part], int | None]:
+    """The expressions of a string, and the offset of a `${{` that is never closed.
+
+    The first `}}` that is neither inside a string nor inside a map of the expression closes it.
+    """
+    parts: list[Part] = []
+    at = 0
+    while (start := text.find(OPENING, at)) >= 0:
+        end = _closing(text, start + len(OPENING))
+        if end is None:
+            return parts, start
+        inner = start + len(OPENING)
+        parts.append(Part(start, end + len(CLOSING), inner, text[inner:end]))
+        at = end + len(CLOSING)
+    return parts, None
+
+
+def _closing(text: str, at: int) -> int | None:
+    depth = 0
+    while at < len(text):
+        character = text[at]
+        if character in "'\"":
+            end = _string_end(text, at)
+            if end is None:
+                # the string is broken: so that the finding stands there, the expression ends at the next braces
+                found = text.find(CLOSING, at)
+                return found if found >= 0 else None
+            at = end
+        elif character == "{":
+            depth += 1
+            at += 1
+        elif character == "}":
+            if depth == 0 and text.startswith(CLOSING, at):
+                return at
+            depth = max(0, depth - 1)
+            at += 1
+        else:
+            at += 1
+    return None
+
+
+def _string_end(text: str, at: int) -> int | None:
+    """Behind the string literal that opens at `at`: CEL has quoted, tripled and raw ones (its language definition)."""
+    quote = text[at] * 3 if text.startswith(text[at] * 3, at) else text[at]
+    is_raw = at > 0 and text[at - 1] in "rR"
+    at += len(quote)
+    while at < len(text):
+        if text[at] == "\\" and not is_raw:
+            at += 2
+        elif text.startswith(quote, at):
+            return at + len(quote)
+        else:
+            at += 1
+    return None
+
+
+def names_in(text: str, root: str, *, is_tagged: bool = False) -> dict[str, int]:
+    """Names that the expressions of a string take from a root, such as `secrets`, each with its first offset in it.
+
+    What stands around the expressions, in their strings and in their comments is no use of a name. `is_tagged` says
+    that the whole string is one expression.
+    """
+    parts = [(0, text)] if is_tagged else [(part.at, part.text) for part in split(text)[0]]
+    names: dict[str, int] = {}
+    for at, expression in parts:
+        for found in _NAMES.finditer(_code(expression)):
+            if found[1] == root:
+                names.setdefault(found[2], at + found.start())
+    return names
+
+
+def _code(text: str) -> str:
+    """An expression with blanks in the place of its strings and comments."""
+    if "'" not in text and '"' not in text and "//" not in text:
+        return text
+    pieces: list[str] = []
+    at = 0
+    while at < len(text):
+        end = at + 1
+        if text[at] in "'\"":
+            end = _string_end(text, at) or len(text)
+        elif text.startswith("//", at):
+            end = text.find("\n", at) if "\n" in text[at:] else len(text)
+        pieces.append(text[at] if end == at + 1 else " " * (end - at))
+        at = end
+    return "".join(pieces)
+
+
+class Scope:
+    """Typed names, such as `{"variables.port": "integer"}`, in the words of JSON Schema (`any` for any type)."""
+
+    def __init__(self, types: Mapping[str, str]) -> None:
+        self.types = dict(types)
+        self._environments: dict[bool, Any] = {}
+        self._compiled: dict[str, Any] = {}
+        self._checked: dict[str, tuple[str, list[Fault]]] = {}
+
+    def check(self, text: str) -> tuple[str, list[Fault]]:
+        """The JSON type of an expression (`any` where only its value tells), or what is wrong with it."""
+        if text not in self._checked:
+            self._checked[text] = self._check(text)
+        return self._checked[text]
+
+    def _check(self, text: str) -> tuple[str, list[Fault]]:
+        compiled = self._compile(text)
+        if isinstance(compiled, RuntimeError):
+            return "any", self._faults(text, compiled)
+        name = compiled.return_type().name()
+        head, _, inside = name.partition("<")
+        json_type = _JSON_TYPES.get(head)
+        if json_type is None or (json_type == "object" and not inside.startswith(("STRING", "DYN"))):
+            given = _OTHER_TYPES.get(head, name.lower())
+            hint = 'convert it with "string(...)"' if head in ("BYTES", "TIMESTAMP", "DURATION") else None
+            return "any", [Fault("CEL_TYPE", None, f"the expression gives {given}, which no field takes", hint)]
+        return json_type, []
+
+    def _faults(self, text: str, error: RuntimeError) -> list[Fault]:
+        from runtime.expressions.faults import syntax_fault, type_faults
+
+        try:
+            self._environment(text).compile(self._readable(text), disable_check=True)
+        except RuntimeError as unparsed:
+            return [syntax_fault(text, str(unparsed))]
+        return type_faults(text, str(error), self.types)
+
+    def evaluate(self, text: str, values: Mapping[str, Any]) -> Any:
+        """The value of an expression that was checked; ExpressionError where the values do not allow one."""
+        compiled = self._compile(text)
+        if isinstance(compiled, RuntimeError):
+            raise ExpressionError("; ".join(fault.message for fault in self._faults(text, compiled)))
+        known = {name: value for name, value in values.items() if name in self.types}
+        if _HAS in text:
+            known |= {presence: name in values for name, presence in _presences(self.types)}
+        result = compiled.eval(data=known)
+        if result.type().name() == "ERROR":
+            raise ExpressionError(_evaluation_message(str(result.value())))
+        return result.plain_value()
+
+    def _compile(self, text: str) -> Any:
+        compiled = self._compiled.get(text)
+        if compiled is None:
+            try:
+                compiled = self._environment(text).compile(self._readable(text))
+            except RuntimeError as error:  # the library's only way to say that a text does not compile
+                compiled = error
+            self._compiled[text] = compiled
+        return compiled
+
+    def _environment(self, text: str) -> Any:
+        asks_presence = _HAS in text
+        if asks_presence not in self._environments:
+            variables = {name: TYPES[type_name] for name, type_name in self.types.items()}
+            if asks_presence:
+                variables |= {presence: cel.Type.BOOL for _, presence in _presences(self.types)}
+            self._environments[asks_presence] = cel.NewEnv(variables=variables)
+        return self._environments[asks_presence]
+
+    def _readable(self, text: str) -> str:
+        """The text as the library can take it: `has(root.name)` of a name of ours becomes a name for its presence.
+
+        The library would look for a field of the value. What takes its place is as long, so that offsets stay.
+        """
+        if _HAS not in text:
+            return text
+
+        readable = text
+        for found in re.finditer(r"(?<![\w.])has\(\s*([A-Za-z_]\w*\.[A-Za-z_]\w*)\s*\)", _code(text)):
+            if found[1] in self.types:
+                named = _presence(found[1]).rjust(len(found[0]))
+                readable = readable[: found.start()] + named + readable[found.end() :]
+        return readable
+
+
+def _presences(types: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The names that are in two parts, each with the one that says whether it has a value."""
+    return ((name, _presence(name)) for name in types if _NAME.fullmatch(name))
+
+
+def _presence(name: str) -> str:
+    return f"has_{name.replace('.', '_')}_"
+
+
+def _evaluation_message(text: str) -> str:
+    return text.partition(": ")[2][:300] or text[:300]
