@@ -6,7 +6,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from runtime.kind import Fields
 
-Scope = Annotated[str, Meta(description="The scopes to ask for, parted by blanks; by default what the server names.")]
 Issuer = Annotated[
     str, Meta(description="The authorization server that these credentials belong to; no other one gets them.")
 ]
@@ -25,7 +24,6 @@ class ClientCredentials(Fields):
         Literal["ES256", "ES384", "RS256", "RS384", "RS512", "PS256", "EdDSA"],
         Meta(description="How the private key signs."),
     ] = "ES256"
-    scope: Scope | UnsetType = UNSET
     issuer: Issuer | UnsetType = UNSET
 
 
@@ -41,7 +39,6 @@ class AuthorizationCode(Fields):
         Annotated[str, Meta(description="An https address of a client metadata document, which serves as client id.")]
         | UnsetType
     ) = UNSET
-    scope: Scope | UnsetType = UNSET
     redirect_port: Annotated[
         int, Meta(description="The loopback port that the browser comes back to; 0 takes a free one.", ge=0, le=65535)
     ] = 0

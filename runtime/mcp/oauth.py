@@ -3,6 +3,7 @@
 Added here: where tokens are kept, the browser and the loopback address that it comes back to, errors in our words.
 """
 
+import warnings
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mcp.client.auth.extensions.client_credentials import (
 )
 from mcp.client.auth.extensions.identity_assertion import IdentityAssertionOAuthProvider
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
+from mcp.shared.exceptions import MCPDeprecationWarning
 from pydantic import AnyUrl
 
 from runtime.errors import McpError
@@ -58,7 +60,7 @@ class TranslatedAuth(httpx2.Auth):
 async def make_auth(url: str, auth: Auth, context: Context) -> TranslatedAuth:
     """What signs the requests to one server; raises `McpError` ERR_MCP_AUTH."""
     if auth.client_credentials:
-        return TranslatedAuth(make_client_credentials(url, auth.client_credentials), context.mask)
+        return TranslatedAuth(make_client_credentials(url, auth.client_credentials, context), context.mask)
     if auth.authorization_code:
         fields = auth.authorization_code
         browser = Browser(fields.redirect_port, is_allowed=fields.interactive, context=context)
@@ -68,9 +70,17 @@ async def make_auth(url: str, auth: Auth, context: Context) -> TranslatedAuth:
     raise auth_error("`auth` does not say how")
 
 
-def make_client_credentials(url: str, fields: ClientCredentials) -> httpx2.Auth:
+def make_client_credentials(url: str, fields: ClientCredentials, context: Context) -> httpx2.Auth:
+    if not fields.issuer:
+        context.warn("the server itself decides who gets the client credentials; name their `issuer` to prevent that")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MCPDeprecationWarning)  # the SDK's way to say the same
+        return choose_client_credentials(url, fields)
+
+
+def choose_client_credentials(url: str, fields: ClientCredentials) -> httpx2.Auth:
     store = TokenStore(url, None, None)
-    scope, issuer = fields.scope or None, fields.issuer or None
+    issuer = fields.issuer or None
     if fields.private_key:
         signer = SignedJWTParameters(
             issuer=fields.client_id,
@@ -79,12 +89,10 @@ def make_client_credentials(url: str, fields: ClientCredentials) -> httpx2.Auth:
             signing_algorithm=fields.algorithm,
         )
         assertion = signer.create_assertion_provider()
-        return PrivateKeyJWTOAuthProvider(url, store, fields.client_id, assertion, scope=scope, issuer=issuer)
+        return PrivateKeyJWTOAuthProvider(url, store, fields.client_id, assertion, issuer=issuer)
     if not fields.client_secret:
         raise auth_error("the client credentials have neither `clientSecret` nor `privateKey`")
-    return ClientCredentialsOAuthProvider(
-        url, store, fields.client_id, fields.client_secret, scope=scope, issuer=issuer
-    )
+    return ClientCredentialsOAuthProvider(url, store, fields.client_id, fields.client_secret, issuer=issuer)
 
 
 def make_authorization_code(url: str, fields: AuthorizationCode, browser: Browser, context: Context) -> httpx2.Auth:
@@ -102,7 +110,6 @@ def make_authorization_code(url: str, fields: AuthorizationCode, browser: Browse
         redirect_uris=[AnyUrl(address)],
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
-        scope=fields.scope or None,
     )
     file = context.folder / Path(fields.token_file).expanduser() if fields.token_file else None
     try:

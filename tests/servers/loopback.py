@@ -22,6 +22,7 @@ class Request:
     method: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     id: Any = None
+    text: str = ""
 
 
 @dataclass
@@ -136,10 +137,11 @@ async def converse(endpoint: Endpoint, reader: asyncio.StreamReader, writer: asy
     verb, path, _ = first.split(" ")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    message = json.loads(body) if body else {}
+    is_json = headers.get("content-type", "").startswith("application/json")
+    message = json.loads(body) if body and is_json else {}
     fields = message if isinstance(message, dict) else {}
     method, params = fields.get("method", ""), fields.get("params") or {}
-    request = Request(verb, path, headers, message, method, params, fields.get("id"))
+    request = Request(verb, path, headers, message, method, params, fields.get("id"), body.decode())
     endpoint.requests.append(request)
     response = await endpoint.handle(request)
     head = [f"HTTP/1.1 {response.status} {REASONS.get(response.status, 'Odd')}"]
