@@ -1,0 +1,1 @@
+"""`AiGoogle.*`: models behind the Gemini API and whatever speaks it."""

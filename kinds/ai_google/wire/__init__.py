@@ -1,0 +1,1 @@
+"""The bodies of the Gemini API's generateContent: what it takes, and what it gives."""
