@@ -12,6 +12,7 @@ ROWS = (
     ("runtime.cli", "runtime.serve", "runtime.embedding"),
     ("runtime.lifecycle", "runtime.resolver"),
     ("runtime.checks", "runtime.reference", "runtime.editor_schema"),
+    ("runtime.lock",),
     ("runtime.graph", "runtime.resource_set", "runtime.registry", "runtime.shape"),
     ("runtime.kind", "runtime.manifest", "runtime.ai", "runtime.mcp"),
     ("runtime.masking", "runtime.expressions", "runtime.contracts", "runtime.version"),

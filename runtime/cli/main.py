@@ -10,6 +10,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "apply": "bring a set of manifests up, run what is asked, take everything down",
     "validate": "prove a set of manifests without starting anything",
+    "lock": "record the tools of the set's MCP servers, or tell what has changed",
     "tools": "list the tools that agents offer, in a model provider's own format",
     "explain": "explain a kind, a field, or the code of a finding",
     "schema": "print the JSON Schema of manifests, for editors",

@@ -1,0 +1,93 @@
+"""What a server lists, live, in the form of a lock."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from runtime.errors import McpError
+from runtime.lock.contents import FIELDS, LockedServer, LockedTool
+from runtime.lock.digest import digest_tool
+from runtime.lock.yaml_text import LONGEST_KEY, quote
+from runtime.masking import Masker, mask_json
+from runtime.mcp.contracts import ServerInfo
+
+DEEPEST = 90
+"""Levels of a tool; a YAML document of ours has at most 100."""
+LONGEST = 200_000
+"""Bytes of a tool as JSON; as YAML it may take several times as many, and a document of ours has 1 MiB."""
+
+
+def lock_server(
+    client: str, definition: str, info: ServerInfo, listed: Sequence[Mapping[str, Any]], masker: Masker
+) -> LockedServer:
+    """The lock's entry for a server that is there.
+
+    Raises McpError ERR_MCP_LIMIT for a tool that no lock can hold.
+    """
+    tools = lock_tools(listed, masker)
+    for tool in tools.values():
+        _check_bounds(client, tool)
+        tool.lossy_for = find_lossy_formats(tool.fields)
+    return LockedServer(definition, masker(info.name), masker(info.version), info.protocol_version, tools)
+
+
+def lock_tools(listed: Sequence[Mapping[str, Any]], masker: Masker) -> dict[str, LockedTool]:
+    """The tools of a listing by name, without what the schemas lose in which format.
+
+    Values of secrets that a server sends back are masked first, so that no digest is of a secret either.
+    """
+    tools = {}
+    for raw in listed:
+        fields = mask_json({field: raw[field] for field in FIELDS if field in raw}, masker)
+        name = masker(raw["name"])
+        tools[name] = LockedTool(name, digest_tool(name, fields), (), partial(_same, fields))
+    return tools
+
+
+def _same(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    return fields
+
+
+def find_lossy_formats(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tool formats that cannot express the schema of a tool's arguments in full, sorted."""
+    from runtime.ai.contracts import Tool
+    from runtime.ai.formats import FORMATS, Memory, convert
+
+    tool = Tool("tool", "", parameters_of(fields))
+    memory = Memory()
+    return tuple(
+        sorted(
+            name
+            for name in FORMATS
+            if any(entry.effect == "weakened" for entry in convert([tool], name, memory=memory).tools[0].entries)
+        )
+    )
+
+
+def parameters_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a locked tool's arguments; a server that sends none takes any object."""
+    schema = fields.get("inputSchema")
+    return schema if isinstance(schema, dict) else {"type": "object", "properties": {}}
+
+
+def _check_bounds(client: str, tool: LockedTool) -> None:
+    what = ""
+    if len(quote(tool.name)) > LONGEST_KEY:
+        what = "its name is too long"
+    elif len(msgspec.json.encode(tool.fields)) > LONGEST:
+        what = f"it has more than {LONGEST} bytes"
+    elif _depth(dict(tool.fields)) > DEEPEST:
+        what = f"it is nested more than {DEEPEST} levels deep"
+    if what:
+        raise McpError(f'the tool "{tool.name[:80]}" cannot be locked: {what}', code="ERR_MCP_LIMIT", resource=client)
+
+
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        items = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, (dict, list))]
+        level = [item for group in items for item in group]
+    return depth
