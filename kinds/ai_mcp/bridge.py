@@ -7,12 +7,13 @@ from runtime.ai.contracts import Image, Part, Text, Tool, ToolResult
 from runtime.errors import McpError
 from runtime.kind import Context
 from runtime.mcp.contracts import Client
-from runtime.mcp.message import encode
+from runtime.mcp.message import encode, is_deeper
 from runtime.mcp.output_check import find_misfit
 from runtime.mcp.quoting import CONTROLS, mask_value, quote_line, remove_hidden
 
 DESCRIPTION_LIMIT = 16 * 1024  # characters of one tool's description
 SCHEMA_LIMIT = 256 * 1024  # bytes of one tool's input schema
+DEPTH_LIMIT = 128  # of a schema or a structured result: code that walks it recursively is safe up to here
 SHOWN_RESULT = 2000  # characters of a result that an error quotes
 
 
@@ -64,15 +65,21 @@ class McpTools:
             self._context.warn(f'the name of the tool "{shown}" held hidden characters, which were removed')
         if not name:
             return None
+        if self._context.mask(name) != name:
+            self._context.warn("a tool whose name holds a secret of ours is left out")
+            return None
         schema = raw.get("inputSchema")
         if type(schema) is not dict:
             self._context.warn(f'the tool "{shown}" has no schema of its input; it is offered as taking any object')
             schema = {"type": "object", "properties": {}}
-        schema = self._mask_all(schema)
         packed = encode(schema)
+        if is_deeper(packed, DEPTH_LIMIT):
+            self._context.warn(f'the tool "{shown}" is left out: its schema is nested more than {DEPTH_LIMIT} deep')
+            return None
         if len(packed) > SCHEMA_LIMIT:
             self._context.warn(f'the tool "{shown}" is left out: its schema has more than {SCHEMA_LIMIT} bytes')
             return None
+        schema = self._mask_all(schema, packed)
         if not packed.isascii() or b"\\u" in packed or b"\x7f" in packed:
             cleaned = remove_all_hidden(schema)
             if cleaned != schema:
@@ -109,13 +116,20 @@ class McpTools:
         if misfit := find_misfit(raw.get("outputSchema"), structured):
             shown = self._context.mask(encode({"": structured}).decode()[4:-1])[:SHOWN_RESULT]
             raise self._fault(name, f"it does not fit the tool's own output schema, {misfit}; it was {shown}")
-        structured, blocks = self._mask_all(structured), self._mask_all(blocks)
+        structured, blocks = self._vet(name, structured), self._vet(name, blocks)
         return self._add_blocks(name, structured, blocks) if self.results == "both" else ToolResult(structured, blocks)
 
-    def _mask_all(self, value: Any) -> Any:
-        """The value without secrets of ours that the server sent back; the value itself where it holds none."""
-        packed = encode({"": value}).decode()
-        return value if self._context.mask(packed) == packed else mask_value(value, self._context.mask)
+    def _vet(self, name: str, value: Any) -> Any:
+        """A value of a result without secrets of ours; raises where it is nested too deeply."""
+        packed = encode({"": value})
+        if is_deeper(packed, DEPTH_LIMIT):
+            raise self._fault(name, f"it is nested more than {DEPTH_LIMIT} deep")
+        return self._mask_all(value, packed)
+
+    def _mask_all(self, value: Any, packed: bytes) -> Any:
+        """The value without secrets; the value itself where its encoded form holds none."""
+        text = packed.decode()
+        return value if self._context.mask(text) == text else mask_value(value, self._context.mask)
 
     def _translate_blocks(self, name: str, blocks: Sequence[Any], result: Mapping[str, Any]) -> ToolResult:
         """Parts when every block is text or image; else the whole result as it came."""
@@ -123,7 +137,7 @@ class McpTools:
         if None in kinds:
             raise self._fault(name, "one of its blocks has no type")
         if any(kind not in ("text", "image") for kind in kinds):
-            return ToolResult(self._mask_all(dict(result)))
+            return ToolResult(self._vet(name, dict(result)))
         return ToolResult([self._make_part(name, block) for block in blocks])
 
     def _make_part(self, name: str, block: Mapping[str, Any]) -> Part:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.mcp.message import Malformed, decode, encode, find_answered, read_id
+from runtime.mcp.message import Malformed, decode, encode, find_answered, is_deeper, read_id
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_text_is_read_leniently(data, value):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{", b"[1,]", b"nonsense", b"[" * 200 + b"]" * 200, b"[" * 100_000 + b"]" * 100_000, b"9" * 5000]
+    "data", [b"", b"{", b"[1,]", b"nonsense", b"[" * 501 + b"]" * 501, b"[" * 100_000 + b"]" * 100_000, b"9" * 5000]
 )
 def test_what_is_no_json_or_too_deep_is_malformed(data):
     with pytest.raises(Malformed):
@@ -33,6 +33,22 @@ def test_what_is_no_json_or_too_deep_is_malformed(data):
 
 def test_many_brackets_side_by_side_are_not_deep():
     assert decode(b"[" + b"[]," * 1000 + b"[]]") == [[]] * 1001
+
+
+@pytest.mark.parametrize(
+    "data, is_deep",
+    [
+        (b"[" * 10 + b"]" * 10, False),
+        (b"[" * 11 + b"]" * 11, True),
+        (b'{"a":' * 11 + b"1" + b"}" * 11, True),
+        (b'{"a":[' + b'{"b":[]},' * 50 + b"1]}", False),
+        (b'["' + b"[" * 50 + b'", "\\"]', False),
+        (b'["' + b'\\"[{' * 50 + b'", []]', False),
+        (b"[" * 11 + b'"]"' + b"]" * 11, True),
+    ],
+)
+def test_depth_is_counted_outside_of_texts(data, is_deep):
+    assert is_deeper(data, 10) == is_deep
 
 
 def test_text_that_utf8_cannot_hold_is_replaced_when_sent():

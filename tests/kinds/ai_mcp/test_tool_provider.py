@@ -240,6 +240,32 @@ async def test_a_malformed_block_is_an_error_that_names_the_tool(content, what):
     )
 
 
+def nest(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"properties": value}
+    return value
+
+
+async def test_what_is_nested_without_end_is_left_out_or_an_error():
+    tools, warnings = await list_tools(
+        {"name": "deep", "inputSchema": nest(200)}, {"name": "t", "inputSchema": nest(100)}
+    )
+
+    assert [tool.name for tool in tools] == ["t"]
+    assert warnings == ['the tool "deep" is left out: its schema is nested more than 128 deep']
+    assert await fault({"structuredContent": nest(200)}) == (
+        "ERR_MCP_PROTOCOL",
+        'the result of the tool "t" is unusable: it is nested more than 128 deep',
+    )
+
+
+async def test_a_tool_whose_name_holds_a_secret_is_left_out():
+    tools, warnings = await list_tools({"name": "get-s3cr3t", "inputSchema": SCHEMA})
+
+    assert (tools, warnings) == ([], ["a tool whose name holds a secret of ours is left out"])
+
+
 async def test_our_secrets_do_not_come_back_to_the_model():
     text = await translate({"content": [{"type": "text", "text": "token s3cr3t"}]})
     structured = await translate({"content": [], "structuredContent": {"env": ["s3cr3t"]}})
