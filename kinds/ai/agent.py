@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ToolProvider
-from runtime.ai.prefixes import find_prefix_fault
+from runtime.ai.provider_rules import find_prefix_fault
 from runtime.contracts import Invocable
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind
 

@@ -3,7 +3,6 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 from msgspec import Struct
@@ -13,10 +12,8 @@ from runtime.ai.content import flatten
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
 from runtime.ai.formats import SetAside, convert
 from runtime.ai.formats.arguments import ArgumentCheck
+from runtime.ai.selection import find_idle, hint_at_names, hint_at_prefix, select
 from runtime.errors import AgentError, Error, ToolError
-
-NAMES_SHOWN = 50
-"""Tool names in a hint, at most."""
 
 
 class Source(Struct, frozen=True):
@@ -150,20 +147,13 @@ class ToolSet:
         return offer
 
     def _filter(self, source: Source, tools: Sequence[Tool]) -> Sequence[Tool]:
-        if source.include is None and not source.exclude:
-            return tools
-        names = [tool.name for tool in tools]
-        include = source.include if source.include is not None else ()
-        if getattr(source.provider, "is_available", True):  # what is not there lists nothing: no fault of the filter
-            idle = [entry for entry in (*include, *source.exclude) if not any(_fits(entry, name) for name in names)]
+        entries = (*(source.include or ()), *source.exclude)
+        if entries and getattr(source.provider, "is_available", True):  # what is not there is no fault of the filter
+            names = [tool.name for tool in tools]
+            idle = find_idle(entries, names)
             if idle:
                 raise self._idle_filter(source, idle, names)
-        return [
-            tool
-            for tool in tools
-            if (source.include is None or any(_fits(entry, tool.name) for entry in include))
-            and not any(_fits(entry, tool.name) for entry in source.exclude)
-        ]
+        return select(tools, source.include, source.exclude)
 
     def _collision(self, name: str, first: BoundTool, second: Source) -> AgentError:
         if first.source is second:
@@ -171,7 +161,7 @@ class ToolSet:
             hint = "a provider must give each tool a name of its own"
         else:
             message = f'the providers "{first.source.label}" and "{second.label}" both offer a tool "{name}"'
-            hint = f'give one of them a prefix, such as `prefix: "{second.label.lower()}_"`, or exclude the tool'
+            hint = hint_at_prefix(second.label)
         return AgentError(
             message,
             code="ERR_AGENT_TOOL_COLLISION",
@@ -182,22 +172,13 @@ class ToolSet:
 
     def _idle_filter(self, source: Source, idle: Sequence[str], names: Sequence[str]) -> AgentError:
         entries = ", ".join(f'"{entry}"' for entry in idle)
-        shown = sorted(names)[:NAMES_SHOWN]
-        more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-        hint = f"the provider lists: {', '.join(shown)}{more}" if names else "the provider lists no tools"
-        if source.prefix and any(entry.startswith(source.prefix) for entry in idle):
-            hint = f'filters take bare names, without the prefix "{source.prefix}"; {hint}'
         return AgentError(
             f'the filter of the provider "{source.label}" names what it does not list: {entries}',
             code="ERR_AGENT_TOOL_FILTER",
             resource=self._agent,
-            hint=hint,
+            hint=hint_at_names(idle, source.prefix, names),
             details={"provider": source.label, "entries": list(idle), "tools": sorted(names)},
         )
-
-
-def _fits(entry: str, name: str) -> bool:
-    return entry == name or fnmatchcase(name, entry)
 
 
 def label_sources(providers: Sequence[Any]) -> list[str]:

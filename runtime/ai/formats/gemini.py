@@ -13,8 +13,8 @@ from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema import objects
 from runtime.ai.formats.schema.keywords import words
 from runtime.ai.formats.schema.root import state_rules
+from runtime.ai.provider_rules import GEMINI
 
-MAX_TOOLS = 512
 _RULES_OF_THE_WHOLE = words(
     "not if then else dependentRequired dependentSchemas propertyNames minProperties maxProperties"
 )
@@ -55,5 +55,5 @@ def collect(declarations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"functionDeclarations": declarations}]
 
 
-JSON_SCHEMA = Format("gemini", adapt, declare_json_schema, collect, MAX_TOOLS)
-PARAMETERS = Format("gemini-parameters", adapt_parameters, declare_parameters, collect, MAX_TOOLS)
+JSON_SCHEMA = Format("gemini", adapt, declare_json_schema, collect, GEMINI.most_tools)
+PARAMETERS = Format("gemini-parameters", adapt_parameters, declare_parameters, collect, GEMINI.most_tools)

@@ -20,8 +20,8 @@ from runtime.ai.formats.schema.patterns import to_portable
 from runtime.ai.formats.schema.phrases import describe, say
 from runtime.ai.formats.schema.plain import is_plain_part
 from runtime.ai.formats.schema.root import state_rules
+from runtime.ai.provider_rules import OPENAI
 
-MAX_TOOLS = 128
 _RULES_OF_THE_WHOLE = words("not if then else dependentRequired dependentSchemas")
 
 
@@ -122,5 +122,7 @@ def declare_response(name: str, description: str, adapted: Adapted) -> dict[str,
     }
 
 
-CHAT = Format("openai", adapt, declare_chat, max_tools=MAX_TOOLS, adapt_strictly=adapt_strictly)
-RESPONSES = Format("openai-responses", adapt, declare_response, max_tools=MAX_TOOLS, adapt_strictly=adapt_strictly)
+CHAT = Format("openai", adapt, declare_chat, max_tools=OPENAI.most_tools, adapt_strictly=adapt_strictly)
+RESPONSES = Format(
+    "openai-responses", adapt, declare_response, max_tools=OPENAI.most_tools, adapt_strictly=adapt_strictly
+)
