@@ -3,7 +3,6 @@
 https://platform.openai.com/docs/api-reference/chat; streaming and buffered answers take the same way.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,8 +20,7 @@ from runtime.ai.contracts import (
     TurnEnd,
     Usage,
 )
-from runtime.ai.endpoint import explain_status, read_error
-from runtime.errors import ModelError
+from runtime.ai.provider import break_off, end_early, make_no_sense, snake_case
 
 FORMAT = "openai"
 """The key of `Message.wire`, and the tool format."""
@@ -32,13 +30,6 @@ OURS = frozenset(("messages", "tools", "stream"))
 
 DONE = b"[DONE]"
 REASONS: Mapping[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "content-filter"}
-
-_UPPER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-def snake_case(option: str) -> str:
-    """`maxCompletionTokens` as the API spells it."""
-    return _UPPER.sub("_", option).lower()
 
 
 def encode_request(model: str, options: Mapping[str, Any], request: ModelRequest, tool_block: bytes) -> bytes:
@@ -210,13 +201,10 @@ class Reply:
         try:
             chunk = _CHUNKS.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ModelError(
-                f"the provider's answer makes no sense: {error}",
-                resource=self._name,
-                hint="is `baseUrl` that of the API?",
-            ) from error
+            raise make_no_sense(self._name, error) from error
         if chunk.error:
-            raise self._broken_off(chunk.error, text)
+            status = chunk.error.get("code") if isinstance(chunk.error, Mapping) else None
+            raise break_off(self._name, text, status if isinstance(status, int) else 500, self._mask)
         if chunk.usage is not None:
             self._usage = chunk.usage
         added = ""
@@ -227,12 +215,6 @@ class Reply:
             if piece is not None:
                 added += self._add(piece)
         return added
-
-    def _broken_off(self, error: Any, text: bytes) -> ModelError:
-        status = error.get("code") if isinstance(error, Mapping) else None
-        code, hint = explain_status(status if isinstance(status, int) else 500)
-        words = self._mask(read_error(text))
-        return ModelError(f"the provider broke off: {words}", code=code, resource=self._name, hint=hint)
 
     def _add(self, piece: Piece) -> str:
         for call in piece.tool_calls or ():
@@ -260,7 +242,7 @@ class Reply:
     def end(self) -> TurnEnd:
         """The end of the turn; raises `ModelError` when the answer was cut."""
         if not self._is_done and self._reason is None:
-            raise ModelError("the provider's answer ended before it was complete", resource=self._name)
+            raise end_early(self._name)
         calls = [ToolCall(call.id, call.name, "".join(call.arguments)) for call in self._calls]
         return TurnEnd(calls, self._finish_reason(), _read_usage(self._usage))
 
