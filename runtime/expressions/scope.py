@@ -90,6 +90,12 @@ def split(text: str) -> tuple[list[Part], int | None]:
 
 
 def _closing(text: str, at: int) -> int | None:
+    first = text.find(CLOSING, at)
+    if first < 0:
+        return None
+    inner = text[at:first]
+    if "{" not in inner and "'" not in inner and '"' not in inner:  # as almost always: no need to look at each letter
+        return first
     depth = 0
     while at < len(text):
         character = text[at]
@@ -134,6 +140,8 @@ def names_in(text: str, root: str, *, is_tagged: bool = False) -> dict[str, int]
     What stands around the expressions, in their strings and in their comments is no use of a name. `is_tagged` says
     that the whole string is one expression.
     """
+    if root not in text:
+        return {}
     parts = [(0, text)] if is_tagged else [(part.at, part.text) for part in split(text)[0]]
     names: dict[str, int] = {}
     for at, expression in parts:
