@@ -4,11 +4,12 @@ import re
 
 from runtime.checks.findings import Findings, nearest
 from runtime.diagnostics.wording import described, quoted
-from runtime.manifest import Broken, Expression, Mapping, Ref
+from runtime.manifest import Broken, Expression, Include, Mapping, Ref
 from runtime.registry import Contract, Entry
 from runtime.resource_set import Resource, ResourceSet
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KIND = re.compile(r"[A-Z]\w*\.[A-Z]\w*")
 
 
 def check_declarations(resources: ResourceSet, findings: Findings) -> None:
@@ -57,7 +58,9 @@ def _check_kind(resource: Resource, resources: ResourceSet, findings: Findings) 
 def _kind_hint(kind: str, resources: ResourceSet) -> str | None:
     known = resources.registry.names()
     beside = [name for name in known if name.partition(".")[0] == kind.partition(".")[0]]
-    return nearest(kind, known) or (f"kinds of that module: {', '.join(beside)}" if beside else None)
+    if beside and nearest(kind, known) is None:
+        return f"kinds of that module: {', '.join(beside)}"
+    return nearest(kind, known) or ('a kind is written "Module.Name"' if _KIND.fullmatch(kind) is None else None)
 
 
 def _implements(resources: ResourceSet, name: str, contract: str) -> bool:
@@ -72,8 +75,10 @@ def _check_name(resource: Resource, resources: ResourceSet, findings: Findings) 
         if "name" in metadata:
             _check_given_name(resource, metadata, resources, findings)
         elif not resource.is_misnamed:
-            place, near = resource.source.start_of(metadata.start), nearest("name", metadata)
-            findings.report(resource, place, "NAME_MISSING", 'a resource needs a "metadata.name"', near)
+            place = resource.source.start_of(metadata.start)
+            near = next((key for key in metadata if nearest(key, ["name"])), None)
+            hint = f'did you mean "name" by "{near}"?' if near is not None else None
+            findings.report(resource, place, "NAME_MISSING", 'a resource needs a "metadata.name"', hint)
     elif "metadata" in body:
         _check_no_mapping(resource, findings, 'write "metadata: { name: ... }"')
     elif not resource.is_misnamed:
@@ -100,7 +105,8 @@ def _check_given_name(resource: Resource, metadata: Mapping, resources: Resource
         findings.report(resource, place, "NAME_MISSING", 'a resource needs a "metadata.name"')
     elif type(name) is not str:
         hint = "quote it" if isinstance(name, bool) else None
-        findings.report(resource, place, "NAME_INVALID", f"a name has to be text, not {described(name)}", hint)
+        found = "an included file" if isinstance(name, Include) else described(name)
+        findings.report(resource, place, "NAME_INVALID", f"a name has to be text, not {found}", hint)
         findings.cut(resource, metadata, "name")
     elif _NAME.fullmatch(name) is None:
         suggestion = re.sub(r"\W", "_", name.strip(), flags=re.ASCII)

@@ -133,7 +133,8 @@ def _report_type(resource: Resource, error: ValidationError, path: list[Any], fi
     message = explained(error, _shown(path))
     if written is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
         message = f"{_shown(path)} has to be {listed(wanted)}, not the number {written}"
-    findings.report(resource, place, "SCHEMA_TYPE", message, _type_hint(wanted, value, written), about=about)
+    hint = _type_hint(error, wanted, value, written)
+    findings.report(resource, place, "SCHEMA_TYPE", message, hint, about=about)
     if path:
         findings.cut(resource, _value(resource, path[:-1]), path[-1])
 
@@ -154,10 +155,13 @@ def _written(value: Any, place: int, source: Source) -> str | None:
     return found[1] if found is not None else None
 
 
-def _type_hint(wanted: list[Any], value: Any, written: str | None) -> str | None:
+def _type_hint(error: ValidationError, wanted: list[Any], value: Any, written: str | None) -> str | None:
+    schema: Any = error.schema if isinstance(error.schema, dict) else {}
+    if "enum" in schema:
+        return _one_of(schema["enum"])
     if "string" in wanted and isinstance(value, (int, float)):
         return f'quote it: "{written or value}"'
-    if "string" in wanted and value is None:
+    if "string" in wanted and value is None and not {"minLength", "pattern"} & schema.keys():
         return 'write "" for an empty text, or leave the field out'
     if value is None:
         return "leave the field out, or give it a value"
@@ -177,7 +181,11 @@ def _value_hint(error: ValidationError) -> str | None:
         return None
     allowed = [str(value) for value in error.validator_value]
     near = nearest(error.instance, allowed) if isinstance(error.instance, str) else None
-    return near or f"one of: {', '.join(allowed)}"
+    return near or _one_of(allowed)
+
+
+def _one_of(allowed: list[Any]) -> str:
+    return f"one of: {', '.join(map(str, allowed))}"
 
 
 def _shown(path: list[Any]) -> str:

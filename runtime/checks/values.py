@@ -44,7 +44,7 @@ def _check_declaration(application: Resource, name: str, declaration: Mapping, f
     default = declaration["default"]
     if isinstance(default, (Expression, Ref, Broken)) or _is_faulty(application, declaration, findings):
         return
-    problem = value_problem(default, declaration)
+    problem = value_problem(default, declaration, is_secret=name.startswith("secrets."))
     if problem is not None:
         place = declaration.places["default"][1]
         findings.report(application, place, "VALUE_INVALID", f'the default of "{name}" does not fit: {problem}')

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from runtime.diagnostics.credentials import starred
 from runtime.diagnostics.diagnostic import Diagnostic
 
 _RED, _YELLOW, _BOLD, _DIM, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -21,7 +22,7 @@ def as_text(diagnostics: Sequence[Diagnostic], lines: Mapping[tuple[str, int], s
             yield f"{place} {found.severity} {found.code} {message}"
         line = lines.get((found.file, found.line))
         if line is not None and line.strip():
-            yield from _excerpt(line, found.column, tint if colour else "", _PLAIN if colour else "")
+            yield from _excerpt(starred(line), found.column, tint if colour else "", _PLAIN if colour else "")
         if found.hint:
             yield f"    {_DIM if colour else ''}hint: {printable(found.hint)}{_PLAIN if colour else ''}"
 
@@ -29,8 +30,18 @@ def as_text(diagnostics: Sequence[Diagnostic], lines: Mapping[tuple[str, int], s
 def _excerpt(line: str, column: int, tint: str, plain: str) -> Iterator[str]:
     """The line, cut around the column where it is long, and a caret under the column."""
     first = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
-    yield f"    {printable(line[first : first + _WIDEST])}"
-    yield f"    {' ' * (column - 1 - first)}{tint}^{plain}"
+    shown = printable(line[first : first + _WIDEST])
+    yield f"    {shown}"
+    yield f"    {' ' * _width(shown[: column - 1 - first])}{tint}^{plain}"
+
+
+def _width(text: str) -> int:
+    """The columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(character) else 1 + (east_asian_width(character) in "WF") for character in text)
 
 
 def printable(text: str) -> str:

@@ -6,6 +6,8 @@ Errors of the jsonschema library are read by their attributes, so nothing here i
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from runtime.diagnostics.credentials import starred
+
 WORDS = {
     "string": "text",
     "integer": "a whole number",
@@ -22,7 +24,8 @@ _LONGEST_VALUE = 80
 
 
 def one_line(text: str) -> str:
-    """The text on one line, with escapes for what cannot be printed, and cut where it is very long."""
+    """The text on one line, with escapes for what cannot be printed, without credentials, cut where it is very long."""
+    text = starred(text)
     shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     return shown if shown.isprintable() else "".join(_printed(character) for character in shown)
 
@@ -69,24 +72,27 @@ def leaves(errors: Iterable[Any]) -> Iterator[Any]:
         branches: dict[Any, list[Any]] = {}
         for inner in error.context:
             branches.setdefault(inner.relative_schema_path[0], []).append(inner)
-        fitting = [found for found in branches.values() if not any(_is_of_type(inner) for inner in found)]
+        fitting = [found for found in branches.values() if not any(map(_types_at_root, found))]
         if fitting:
             yield from leaves(fitting[0])
         else:
-            error.validator_value = [
-                inner.validator_value for found in branches.values() for inner in found if _is_of_type(inner)
-            ]
+            error.validator_value = [_types_at_root(inner) for found in branches.values() for inner in found]
             error.validator = "type"
             yield error
 
 
-def _is_of_type(error: Any) -> bool:
-    return error.validator == "type" and not error.relative_path
+def _types_at_root(error: Any) -> list[Any]:
+    """The types that an alternative takes, where its error is that the value as a whole has another one."""
+    if error.relative_path:
+        return []
+    if error.validator == "enum" and not isinstance(error.instance, str):
+        return ["string"] if all(isinstance(allowed, str) for allowed in error.validator_value) else []
+    return [error.validator_value] if error.validator == "type" else []
 
 
 def types_of(error: Any) -> list[str]:
     """The types that an error of `type` asks for."""
-    return list(_flat(error.validator_value))
+    return list(dict.fromkeys(_flat(error.validator_value)))
 
 
 def _flat(wanted: Any) -> Iterator[str]:

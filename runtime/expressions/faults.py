@@ -46,7 +46,7 @@ def syntax_fault(text: str, report: str) -> Fault:
     unexpected, missing = _UNEXPECTED.search(message), _MISSING.search(message)
     if unexpected is not None and unexpected[1] == "<EOF>":
         said = "it ends too soon"
-    elif unexpected is not None and unexpected[1][:1] in ("'", '"'):
+    elif unexpected is not None and message.startswith("token") and unexpected[1][:1] in ("'", '"'):
         said = "the text that starts here is never closed"
     elif unexpected is not None:
         said = f'unexpected "{unexpected[1].strip()}"'
@@ -90,6 +90,9 @@ def _wrong_types(name: str, applied: str, offset: int) -> Fault:
     types += _split_types(arguments.removesuffix(")"))
     if "(" in receiver:  # the arguments themselves have brackets: take the outermost pair
         types = _split_types(applied[1:-1]) if applied.startswith("(") else [applied]
+    if operator == "?:" and types[0] == "bool" and len(types) == 3:
+        message = f'"?:" gives {_type(types[1])} or {_type(types[2])}, and both have to be of one type'
+        return Fault("CEL_TYPE", offset, message)
     shown = " and ".join([", ".join(map(_type, types[:-1])), _type(types[-1])] if len(types) > 1 else map(_type, types))
     hint = None
     if operator == "+" and "string" in types:

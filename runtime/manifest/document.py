@@ -86,13 +86,14 @@ class Document:
 
 
 def strings(value: Any, place: int) -> Iterator[tuple[str, int]]:
-    """Every string of a value with its place; a part that several aliases share comes once for each."""
+    """Every string of a value with its place, keys with them; a part that several aliases share comes once for each."""
     todo = [(value, place)]
     while todo:
         value, place = todo.pop()
         if isinstance(value, str):
             yield value, place
         elif isinstance(value, Mapping):
-            todo.extend((item, value.places[key][1]) for key, item in value.items())
+            for key, item in value.items():
+                todo += [(key, value.places[key][0]), (item, value.places[key][1])]
         elif isinstance(value, Sequence):
             todo.extend(zip(value, value.places, strict=True))

@@ -1,6 +1,22 @@
 """Merge keys (`<<`): a mapping's own keys win, then the mappings merged first."""
 
-from runtime.manifest.document import Mapping
+from collections.abc import Callable
+from typing import Any
+
+from runtime.manifest.document import Broken, Expression, Mapping, Ref, Sequence
+
+
+def mergeable(value: Any, index: int, fail: Callable[[str, int, str], None]) -> list[Mapping]:
+    """The mappings that a merge key with that value brings in; `fail` is told of everything else."""
+    parts, places = (value, value.places) if type(value) is Sequence else ([value], [index])
+    for part, place in zip(parts, places, strict=True):
+        if isinstance(part, Ref):
+            fail("REF_MISPLACED", place, "a merge key takes no reference")
+        elif isinstance(part, Expression):
+            fail("CEL_MISPLACED", place, "a merge key is not evaluated")
+        elif not isinstance(part, (Mapping, Broken)):
+            fail("SCHEMA_TYPE", place, 'the merge key "<<" takes a mapping or a list of mappings')
+    return [part for part in parts if type(part) is Mapping]
 
 
 def merge(target: Mapping, parts: list[Mapping], limit: int) -> int:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO
 
 from runtime.errors import UsageError
 
@@ -61,8 +62,13 @@ def read_sources(paths: Sequence[str]) -> list[Source]:
 
     Raises UsageError (exit 2) for a path that is not there, cannot be read, or holds no manifest.
     """
-    names = sorted(set(_files(paths)))
-    return [_read(name) for name in names]
+    files = {os.path.abspath(name) if name != "-" else name: name for name in map(_normal, _files(paths))}
+    return [_read(name) for name in sorted(files.values())]
+
+
+def _normal(path: str) -> str:
+    """`a/b.yaml` for `./a//b.yaml`, which is the same file."""
+    return path if path == "-" else os.path.normpath(path)
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
@@ -70,10 +76,10 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
         if path == "-" or os.path.isfile(path):
             yield path
         elif os.path.isdir(path):
-            found = [entry.path for entry in os.scandir(path) if entry.name.endswith(SUFFIXES) and entry.is_file()]
+            found = _manifests_in(path)
             if not found:
                 raise UsageError(f'no *.yaml or *.yml in the folder "{path}"')
-            yield from (os.path.normpath(name) for name in found)
+            yield from found
         elif any(mark in path for mark in "*?["):
             import glob
 
@@ -87,14 +93,37 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
             yield path
 
 
+def _manifests_in(folder: str) -> list[str]:
+    try:
+        return [entry.path for entry in os.scandir(folder) if entry.name.endswith(SUFFIXES) and entry.is_file()]
+    except OSError as error:
+        raise UsageError(f'cannot read the folder "{folder}": {_reason(error)}') from error
+
+
 def _read(name: str) -> Source:
     if name == "-":
-        return Source("<stdin>", sys.stdin.buffer.read(MOST_BYTES), os.getcwd())
+        return Source("<stdin>", _bounded("standard input", sys.stdin.buffer), os.getcwd())
     try:
         with open(name, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            return Source(_shown(name), _bounded(f'"{name}"', file), os.path.dirname(os.path.abspath(name)))
     except OSError as error:
-        raise UsageError(f'cannot read "{name}": {(error.strerror or "unknown").lower()}') from error
+        raise UsageError(f'cannot read "{name}": {_reason(error)}') from error
+
+
+def _bounded(name: str, file: BinaryIO) -> bytes:
+    data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise UsageError(f'"{name}" has more than {MOST_BYTES >> 20} MiB')
-    return Source(name, data, os.path.dirname(os.path.abspath(name)))
+        raise UsageError(f"{name} has more than {MOST_BYTES >> 20} MiB")
+    return data
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or "unknown").lower()
+
+
+def _shown(name: str) -> str:
+    """The name of a file as text that can be printed on one line, whatever bytes it is made of."""
+    if name.isprintable():
+        return name
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(part if part.isprintable() else part.encode("unicode_escape").decode("ascii") for part in text)
