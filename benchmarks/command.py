@@ -4,7 +4,7 @@
 
 Figures are CPU time (user and system) of each process as a multiple of `python -c pass`, the median of the rounds: on a
 busy machine they move far less than wall time. The manifests are made here; each agent has a model, tools and
-expressions of its own, and one refers to the next.
+expressions of its own.
 """
 
 import argparse
@@ -60,6 +60,13 @@ toolProviders:
     include: [read_file, "list_*"]
 """
 
+SINGLE = """\
+---
+kind: Ai.Agent
+metadata: { name: Single@ }
+model: { kind: AiOpenai.OpenaiModel, model: gpt-4o-mini, apiKey: "${{ secrets.openaiApiKey }}" }
+"""
+
 
 class Case(NamedTuple):
     """A command, the most that it may cost, and what it is hoped to cost, as multiples of a bare interpreter."""
@@ -78,10 +85,10 @@ class Cost(NamedTuple):
 
 
 def make_manifest(documents: int) -> str:
-    """A valid manifest of that many documents, in teams of four after the application document."""
-    teams = "".join(TEAM.replace("@", str(number + 1)) for number in range((documents + 2) // 4))
-    wanted = (HEAD + teams).split("---\n")[:documents]
-    return "---\n".join(wanted)
+    """A valid manifest of that many documents, five at least: teams of four, and single agents to fill up."""
+    teams, singles = divmod(documents - 1, 4)
+    parts = [HEAD, *(TEAM.replace("@", str(number)) for number in range(1, teams + 1))]
+    return "".join([*parts, *(SINGLE.replace("@", str(number)) for number in range(singles))])
 
 
 def measure(words: Sequence[str]) -> Cost:
