@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ToolProvider
+from runtime.ai.parameters import find_schema_faults
 from runtime.ai.provider_rules import find_prefix_fault
 from runtime.contracts import Invocable
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind
@@ -61,6 +62,19 @@ class RunLimits(Fields):
     seconds: Annotated[float, Meta(description="Seconds from start to answer.", gt=0)] | UnsetType = UNSET
 
 
+class StructuredOutput(Fields):
+    """The form of a structured answer."""
+
+    schema: Annotated[
+        dict[str, Any],
+        Meta(
+            description="The JSON Schema of the answer. The model is told of it, and its text is read as JSON; where"
+            " that does not fit, the model gets one more turn, and then the run fails with ERR_AGENT_OUTPUT.",
+            extra_json_schema=FIXED,
+        ),
+    ]
+
+
 @kind("Ai.Agent", implements=Invocable)
 class Agent(Kind):
     """A model that works with tools until it has an answer."""
@@ -103,10 +117,23 @@ class Agent(Kind):
         int, Meta(description="Most characters of a tool's result that the model reads; the rest is cut off.", ge=1)
     ] = 100_000
     limits: Annotated[RunLimits, Meta(description="The most that one run may use.")] = RunLimits()
+    output: (
+        Annotated[
+            StructuredOutput,
+            Meta(description="Makes the answer a JSON value: `output` of the answer, beside its text."),
+        ]
+        | UnsetType
+    ) = UNSET
 
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:
-        """PREFIX_INVALID: a prefix that no legal name of a tool of the model's provider can have."""
+        """PREFIX_INVALID: a prefix that no legal name of a tool of the model's provider can have.
+
+        SCHEMA_VALUE: an `output.schema` that is no JSON Schema, at the faulty place.
+        """
+        for place, schema in inspection.find("output", "schema"):
+            for inside, fault in find_schema_faults(schema):
+                inspection.report("SCHEMA_VALUE", (*place, *inside), fault)
         model = inspection.kind_at("model")
         tool_format = getattr(model, "tool_format", "")
         for path, prefix in inspection.find("toolProviders", "*", "prefix"):
@@ -118,6 +145,7 @@ class Agent(Kind):
     async def open(self, context: Context) -> AsyncIterator[Invocable]:
         from runtime.ai.agent import Agent as LiveAgent
         from runtime.ai.limits import Limits
+        from runtime.ai.output import OutputRule
         from runtime.ai.run import RunRules
         from runtime.ai.tool_set import Source, label_sources
         from runtime.ai.turn import ToolRules
@@ -129,6 +157,9 @@ class Agent(Kind):
         ]
         timeout = _given(self.tool_timeout_ms)
         most = self.limits
+        output = OutputRule(self.output.schema) if isinstance(self.output, StructuredOutput) else None
+        for note in output.notes if output else ():
+            context.warn(f"a part of `output.schema` is not checked: {note}")
         rules = RunRules(
             system=self.system,
             options=self.options,
@@ -142,6 +173,7 @@ class Agent(Kind):
                 self.max_result_characters,
             ),
             limits=Limits(_given(most.tokens), _given(most.tool_calls), _given(most.seconds)),
+            output=output,
         )
         yield LiveAgent(context.name, self.model, sources, rules, context.warn)
 

@@ -45,7 +45,7 @@ class ToolEntry(Fields):
     result: Annotated[
         Any,
         Meta(
-            description="What the model reads, made from `result`; without it an agent's text, else the whole result.",
+            description="What the model reads, made from `result`; without it an agent's answer, or else all of it.",
             extra_json_schema=per_call("result"),
         ),
     ] = UNSET
@@ -106,12 +106,12 @@ class StaticTools:
         output = result
         rest: Sequence[Any] = ()
         if _is_run(result):
-            output, rest = result["text"], [result]
+            output, rest = result.get("output", result["text"]), [result]
         if entry.result is not UNSET:
             output = self._context.evaluate(entry.result, {"result": result})
         return ToolResult(output, rest)
 
 
 def _is_run(result: Any) -> bool:
-    """Whether a result is an agent's: its whole trace goes to the caller's trace, and only its text to the model."""
+    """Whether a result is an agent's: its whole trace goes to the caller's trace, and only its answer to the model."""
     return isinstance(result, Mapping) and isinstance(result.get("text"), str) and "steps" in result

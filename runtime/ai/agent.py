@@ -38,7 +38,7 @@ class Agent:
         return self.start(inputs).events()
 
     async def invoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """A run's events, collected: `{text, usage, finishReason, steps}`; inputs and errors as in `Run.events`."""
+        """A run's events, collected (`Answer.to_json`); inputs and errors as in `Run.events`."""
         answer = Answer()
         async with aclosing(self.run(inputs)) as events:
             async for event in events:

@@ -1,13 +1,13 @@
 """Events: what a run tells while it happens, and the answer that they add up to.
 
 A run gives, for each turn of the model, `text-delta`s, then the turn's `tool-call`s and their `tool-result`s, both in
-call order; at its end exactly one `finish` or `error`.
+call order, or one `output-refused`; at its end exactly one `finish` or `error`.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import UNSET, Struct, UnsetType, to_builtins
 
 from runtime.ai.contracts import FinishReason, Part, TextDelta, Usage
 from runtime.errors import Error
@@ -33,12 +33,19 @@ class ToolAnswered(Struct, frozen=True, rename="camel", omit_defaults=True, tag_
     duration_ms: float = 0.0
 
 
+class OutputRefused(Struct, frozen=True, tag_field="type", tag="output-refused"):
+    """The turn's text is not the structured answer that the agent has to give; the model is asked once more."""
+
+    message: str
+
+
 class Finished(Struct, frozen=True, rename="camel", tag_field="type", tag="finish"):
-    """The run's end: the last turn's text, why the model stopped, the tokens of all turns."""
+    """The run's end: the last turn's text, why the model stopped, the tokens of all turns; `output` if structured."""
 
     text: str
     finish_reason: FinishReason
     usage: Usage
+    output: Any | UnsetType = UNSET
 
 
 class Failed(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="error"):
@@ -55,14 +62,14 @@ class Failed(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="err
         return cls(error.code, error.message, error.resource, error.hint, error.details)
 
 
-Event = TextDelta | ToolCalled | ToolAnswered | Finished | Failed
+Event = TextDelta | ToolCalled | ToolAnswered | OutputRefused | Finished | Failed
 
 
 class Answer:
-    """The events of a run, collected: `{text, usage, finishReason, steps}`.
+    """The events of a run, collected: `{text, usage, finishReason, steps, output?}`.
 
     A step is one turn of the model: `{text, toolCalls: [{id, name, arguments}], toolResults: [{toolCallId, name,
-    content, isError?, code?, rest?, durationMs?}]}`.
+    content, isError?, code?, rest?, durationMs?}], refused?}`; `refused` is why its text was no structured answer.
     """
 
     def __init__(self) -> None:
@@ -83,6 +90,9 @@ class Answer:
                 self._pieces.append(event.text)
             elif isinstance(event, ToolCalled):
                 self._steps[-1]["toolCalls"].append(_without_type(event))
+            elif isinstance(event, OutputRefused):
+                self._steps[-1]["refused"] = event.message
+                self._close_step()
             else:
                 self._end = event
                 self._close_step()
@@ -107,12 +117,13 @@ class Answer:
         """The answer of a run that finished, as JSON values."""
         if self._end is None:
             raise ValueError("the run has not finished")
-        return {
+        answer = {
             "text": self._end.text,
             "usage": to_builtins(self._end.usage),
             "finishReason": self._end.finish_reason,
             "steps": self._steps,
         }
+        return answer if self._end.output is UNSET else {**answer, "output": self._end.output}
 
 
 def _without_type(event: Event) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from runtime.ai.content import flatten
 from runtime.ai.contracts import Image, Message, Part, Text, ToolCall
 from runtime.ai.results import repair_text
 from runtime.errors import AgentError
@@ -63,19 +64,23 @@ _EXPECTED = (
 )
 
 
-def start_messages(inputs: Inputs, system: str) -> list[Message]:
-    """The messages that a run starts with: the system text first, in place of one that the caller's messages have."""
+def start_messages(inputs: Inputs, system: str, additions: Sequence[str] = ()) -> list[Message]:
+    """The messages that a run starts with: the system text first, in place of one that the caller's messages have.
+
+    `additions` are put under the system text, whoever gave it; those that it has already, from an earlier run, are not.
+    """
     if isinstance(inputs.prompt, str):
         messages = [Message("user", repair_text(inputs.prompt))]
     else:
         given: Sequence[Any] = inputs.messages if isinstance(inputs.messages, list) else ()
         messages = [_read_message(message, place) for place, message in enumerate(given)]
     system = repair_text(inputs.system if isinstance(inputs.system, str) else system)
+    has_own = messages[0].role == "system"
+    if additions:
+        system = system or (flatten(messages[0].content) if has_own else "")
+        system = "\n\n".join(filter(None, (system, *(text for text in additions if text not in system))))
     if system:
-        if messages[0].role == "system":
-            messages[0] = Message("system", system)
-        else:
-            messages.insert(0, Message("system", system))
+        messages[: int(has_own)] = [Message("system", system)]
     return messages
 
 

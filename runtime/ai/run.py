@@ -4,12 +4,13 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from runtime.ai.contracts import Message, Model, ModelRequest, TextDelta, ToolCall, TurnEnd, Usage
-from runtime.ai.events import Event, Failed, Finished, ToolAnswered
+from runtime.ai.events import Event, Failed, Finished, OutputRefused, ToolAnswered
 from runtime.ai.inputs import read_inputs, start_messages
 from runtime.ai.limits import Budget, Limits
+from runtime.ai.output import OutputRule
 from runtime.ai.tool_set import ToolSet
 from runtime.ai.turn import Call, ToolRules, answer_message, resolve_calls, run_calls
 from runtime.errors import AgentError, Error, ModelError
@@ -25,6 +26,7 @@ class RunRules(Struct, frozen=True, kw_only=True):
     tool_choice: str = "auto"
     tools: ToolRules = ToolRules()
     limits: Limits = Limits()
+    output: OutputRule | None = None
 
 
 class Run:
@@ -43,13 +45,15 @@ class Run:
         self._text = ""
         self._end = TurnEnd((), "other", Usage())
         self._calls: list[Call] = []
+        self._was_refused = False
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """The run as it happens; to be asked for once.
 
         The inputs are `prompt` (text) or `messages` (a list), `system` (text) and `options` (a mapping). The last event
         is `finish`, or `error`, after which the error is raised: `AgentError` ERR_AGENT_INPUT, ERR_AGENT_MAX_STEPS,
-        ERR_AGENT_LIMIT, ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER, ERR_AGENT_TOOL_LIMIT, ERR_AGENT_TOOL_CHOICE;
+        ERR_AGENT_LIMIT, ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER, ERR_AGENT_TOOL_LIMIT, ERR_AGENT_TOOL_CHOICE,
+        ERR_AGENT_OUTPUT;
         `ModelError`; with `onToolError: throw` what a tool raised, or `ToolError` ERR_TOOL_UNKNOWN, ERR_TOOL_ARGUMENTS,
         ERR_TOOL_TIMEOUT. Closing the iterator stops what is under way. The model gets `maxSteps` turns; tools that it
         wants in the last one do not run, as nobody would read their results.
@@ -65,7 +69,11 @@ class Run:
                 for call in self._calls:
                     yield call.told
                 if not self._calls:
-                    break
+                    refused = self._refuse_output() if step < rules.max_steps else None
+                    if refused is None:
+                        break
+                    yield refused
+                    continue
                 if step == rules.max_steps:
                     self._meet_max_steps()
                     break
@@ -80,7 +88,8 @@ class Run:
 
     def _begin(self) -> None:
         inputs = read_inputs(self._inputs)
-        self.messages = start_messages(inputs, self._rules.system)
+        output = self._rules.output
+        self.messages = start_messages(inputs, self._rules.system, [output.instruction] if output else ())
         if isinstance(inputs.options, dict):
             self._options = {**self._rules.options, **inputs.options}
 
@@ -127,9 +136,27 @@ class Run:
                 details={"maxSteps": limit},
             )
 
+    def _refuse_output(self) -> OutputRefused | None:
+        """What the model is told of a first answer that is not of the agent's form; None where there is nothing."""
+        output = self._rules.output
+        if output is None or self._was_refused:
+            return None
+        try:
+            output.read(self._text, self._end.finish_reason)
+        except AgentError as error:
+            self._was_refused = True
+            self.messages += [self._answer_message(), Message("user", output.ask_again(error))]
+            return OutputRefused(error.message)
+        return None
+
     def _finish(self) -> Finished:
-        self.messages.append(Message("assistant", self._text, provider_data=self._end.provider_data))
-        return Finished(self._text, self._end.finish_reason, self._usage)
+        self.messages.append(self._answer_message())
+        output = self._rules.output
+        value = output.read(self._text, self._end.finish_reason) if output else UNSET
+        return Finished(self._text, self._end.finish_reason, self._usage, value)
+
+    def _answer_message(self) -> Message:
+        return Message("assistant", self._text, provider_data=self._end.provider_data)
 
 
 def _number_calls(calls: Sequence[ToolCall], step: int) -> list[ToolCall]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from runtime.ai.formats.checking.faults import find_faults
+from runtime.ai.value_check import ValueCheck
 from runtime.contracts import Invocable
 from runtime.errors import AgentError, ExpectationError
 from runtime.kind import Context
@@ -27,8 +27,8 @@ class Task:
         self._context = context
         self._worker = worker
         self._asked = asked
-        self._inputs = inputs
-        self._schema = schema
+        self._inputs = ValueCheck(inputs) if inputs is not None else None
+        self._schema = ValueCheck(schema) if schema is not None else None
         self._conditions = conditions
 
     async def invoke(self, inputs: Mapping[str, Any]) -> Any:
@@ -39,9 +39,9 @@ class Task:
         """
         given = dict(inputs)
         if self._inputs is not None:
-            faults = find_faults(self._inputs, given)
+            faults = self._inputs.find_faults(given)
             if faults:
-                raise AgentError(f"the task's inputs do not fit: {'; '.join(map(str, faults))}", resource=self.name)
+                raise AgentError(f"the task's inputs do not fit: {faults}", resource=self.name)
         asked = self._context.evaluate(dict(self._asked), {"inputs": given})
         result = await self._worker.invoke(asked or given)
         self._check(result)
@@ -55,14 +55,21 @@ class Task:
                 raise self._unmet(f'"{shown}" does not hold of the answer', result)
         if self._schema is None:
             return
-        text = result.get("text") if isinstance(result, Mapping) else None
-        try:
-            value = msgspec.json.decode(text) if isinstance(text, str) else result
-        except msgspec.DecodeError as error:
-            raise self._unmet("the answer is not JSON", result) from error
-        faults = find_faults(self._schema, value)
+        faults = self._schema.find_faults(self._read(result))
         if faults:
-            raise self._unmet(f"the answer does not fit the expected schema: {'; '.join(map(str, faults))}", result)
+            raise self._unmet(f"the answer does not fit the expected schema: {faults}", result)
+
+    def _read(self, result: Any) -> Any:
+        """What the schema is about: a structured answer, else the text of one as JSON, else the result itself."""
+        if not isinstance(result, Mapping):
+            return result
+        if "output" in result and "steps" in result:
+            return result["output"]
+        text = result.get("text")
+        try:
+            return msgspec.json.decode(text) if isinstance(text, str) else result
+        except (ValueError, RecursionError) as error:
+            raise self._unmet("the answer is not JSON", result) from error
 
     def _unmet(self, message: str, result: Any) -> ExpectationError:
         text = result.get("text") if isinstance(result, Mapping) else result

@@ -113,6 +113,9 @@ async def _told(events: Any) -> AsyncIterator[tuple[str, str]]:
         elif data["type"] == "tool-call":
             yield "call", f"{chr(10) if has_text else ''}[{data['name']}]\n"
             has_text = False
+        elif data["type"] == "output-refused":
+            yield "call", f"{chr(10) if has_text else ''}[asked again: {data['message']}]\n"
+            has_text = False
         elif data["type"] == "finish":
             yield "end", ""
 
@@ -142,7 +145,9 @@ def _as_data(outcome: _Outcome) -> dict[str, Any]:
 
 
 def _text_of(result: Any) -> str:
-    """What people read of a result: an agent's text, text as it is, anything else as JSON."""
+    """What people read of a result: an agent's structured answer or text, text as it is, anything else as JSON."""
+    if isinstance(result, Mapping) and "output" in result and "steps" in result:
+        return msgspec.json.encode(result["output"]).decode()
     if isinstance(result, Mapping) and isinstance(result.get("text"), str):
         return str(result["text"])
     return result if isinstance(result, str) else msgspec.json.encode(result).decode()

@@ -92,3 +92,18 @@ model: { kind: Ai.ScriptedModel, turns: [{ text: helper speaking }] }
 """
     )
     assert run(tmp_path, "apply", "two.yaml", "--quiet", "--prompt", "hi").out == "chief speaking\n"
+
+
+def test_a_structured_answer_is_printed_as_its_json_alone(tmp_path: Path) -> None:
+    (tmp_path / "app.yaml").write_text(
+        """\
+kind: Ai.Agent
+metadata: { name: Counter }
+model: { kind: Ai.ScriptedModel, turns: [{ text: none }, { text: "Here:\\n```json\\n{\\"n\\": 3}\\n```" }] }
+output: { schema: { type: object } }
+"""
+    )
+
+    ended = run(tmp_path, "apply", "app.yaml", "--quiet", "--prompt", "count")
+
+    assert ended == (0, '{"n":3}\n', "")

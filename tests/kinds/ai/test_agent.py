@@ -126,6 +126,31 @@ async def test_tool_timeout_and_result_length(apply):
     assert cut["steps"][0]["toolResults"][0]["content"].startswith("heard\n[the result is cut")
 
 
+async def test_output_is_the_json_value_that_the_schema_wants(apply):
+    fields = "output: { schema: { type: object, required: [n] } }"
+    turns = ("{ expect: { system: 'JSON Schema.*required' }, text: three }", "{ text: '{\"n\": 3}' }")
+
+    assert (await invoke(apply, agent(fields, *turns)))["output"] == {"n": 3}
+
+
+async def test_part_of_an_output_schema_that_says_nothing_is_warned_of(apply, report):
+    async with apply(agent("output: { schema: { properties: { a: { $ref: '#/$defs/Gone' } } } }")):
+        pass
+
+    assert report.warnings == [
+        'Main: a part of `output.schema` is not checked: /properties/a: the reference "#/$defs/Gone" leads nowhere, '
+        "so it says nothing"
+    ]
+
+
+def test_output_schema_that_is_none_is_found_by_validate(validate):
+    found = validate(agent("output: { schema: { type: objekt } }"))
+
+    assert [line.partition(" ")[2] for line in found if "RESOURCE_UNUSED" not in line] == [
+        'SCHEMA_VALUE this is no JSON Schema: "type" cannot be "objekt"'
+    ]
+
+
 async def test_named_tool_choice_has_to_be_offered(apply):
     assert (await invoke(apply, agent(f"toolChoice: {{ name: echo }}\n    {PROVIDERS}")))["text"] == "done"
     with pytest.raises(AgentError) as raised:
@@ -200,6 +225,9 @@ def test_script_that_cannot_work_is_found_by_validate(validate):
         {"toolTimeoutMs": None},
         {"limits": {"seconds": 0}},
         {"limits": {"cost": 1}},
+        {"output": {}},
+        {"output": {"schema": True}},
+        {"output": {"schema": {}, "strict": True}},
     ],
 )
 def test_fields_are_closed_and_typed(fields: dict[str, Any]) -> None:

@@ -83,6 +83,24 @@ async def test_an_answer_that_fits_is_given_as_it_is(apply: Apply) -> None:
         assert (await live["Count"].invoke({}))["text"] == '{"n": 3}'
 
 
+async def test_the_structured_answer_of_an_agent_is_what_the_schema_is_about(apply: Apply) -> None:
+    manifest = """
+    kind: Ai.Agent
+    metadata: { name: Counter }
+    model: { kind: Ai.ScriptedModel, turns: [{ text: "So:\\n```\\n{\\"n\\": 3}\\n```" }] }
+    output: { schema: { type: object } }
+    ---
+    kind: Ai.Task
+    metadata: { name: Count }
+    agent: !ref Counter
+    prompt: count
+    expect: { schema: { $ref: "#/definitions/Three", definitions: { Three: { required: [n] } } } }
+    """
+
+    async with apply(manifest) as live:
+        assert (await live["Count"].invoke({}))["output"] == {"n": 3}
+
+
 @pytest.mark.parametrize(
     ("expect", "message"),
     [

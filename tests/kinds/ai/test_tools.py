@@ -55,6 +55,17 @@ async def test_tools_are_listed_as_declared_and_always_as_the_same_list(apply):
     assert again is tools
 
 
+async def test_structured_answer_of_an_agent_is_what_its_caller_reads(apply):
+    structured = WRITER.replace("model: !ref WriterModel", "model: !ref WriterModel\n    output: { schema: {} }")
+    structured = structured.replace('text: "', 'text: "```\\n[1]\\n```\\n')
+
+    async with apply(structured + TOOLS) as live:
+        result = await live["Desk"].call_tool("write", {"topic": "cats", "words": 3})
+
+    assert result.output == [1]
+    assert result.rest[0]["text"] == "```\n[1]\n```\ncats in 3 words"
+
+
 async def test_call_runs_the_agent_with_inputs_made_of_the_arguments(apply):
     async with apply(WRITER + TOOLS) as live:
         result = await live["Desk"].call_tool("write", {"topic": "cats", "words": 3})
