@@ -9,6 +9,9 @@ from urllib.parse import quote, quote_plus
 MASK = "***"
 _SHORTEST = 4
 """A shorter value is not looked for: it would turn half of every text into stars and hide nothing."""
+_SHORTEST_LINE = 12
+"""Of a secret of several lines: a shorter line may be any text."""
+_LOWER = re.compile("%[0-9A-F]{2}")
 
 
 class Masker:
@@ -65,11 +68,21 @@ def mask_json(value: Any, masker: Masker) -> Any:
 
 
 def _forms(secret: str) -> set[str]:
-    data = secret.encode("utf-8", "surrogateescape")
-    forms = {secret, quote(secret, safe=""), quote(secret), quote_plus(secret), _json_text(secret)}
-    forms |= {_base64_core(data, shift) for shift in range(3)}
-    forms |= {form.replace("+", "-").replace("/", "_") for form in list(forms) if form != secret}
+    forms: set[str] = set()
+    for part in _parts(secret):
+        data = part.encode("utf-8", "surrogateescape")
+        encoded = {quote(data, safe=""), quote(data), quote_plus(data)}
+        encoded |= {_LOWER.sub(lambda found: found[0].lower(), form) for form in encoded}
+        codes = {_base64_core(data, shift) for shift in range(3)}
+        codes |= {code.replace("+", "-").replace("/", "_") for code in codes}
+        forms |= {part, *encoded, *codes, *_json_texts(part)}
     return {form for form in forms if len(form) >= _SHORTEST}
+
+
+def _parts(secret: str) -> set[str]:
+    """The secret as it is, without blanks around it, and its lines: a key of several lines may be printed in any way."""
+    lines = {line for line in secret.split("\n") if len(line) >= _SHORTEST_LINE} if "\n" in secret.strip() else set()
+    return {secret, secret.strip(), *(line.strip() for line in lines)}
 
 
 def _base64_core(data: bytes, shift: int) -> str:
@@ -81,7 +94,9 @@ def _base64_core(data: bytes, shift: int) -> str:
     return core if len(core) >= 8 else ""
 
 
-def _json_text(secret: str) -> str:
+def _json_texts(secret: str) -> set[str]:
+    """The secret inside a text of JSON: other than ASCII as it is or escaped, the slash escaped or not."""
     import json
 
-    return json.dumps(secret)[1:-1]
+    texts = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    return texts | {text.replace("/", "\\/") for text in texts}

@@ -17,6 +17,7 @@ from runtime.expressions import ExpressionError, Scope, split
 from runtime.kind import Kind
 from runtime.manifest import Expression, Include, Ref, Sequence
 from runtime.manifest import Mapping as Fields
+from runtime.masking import Masker
 from runtime.registry import Entry
 from runtime.resource_set import Resource, ResourceSet
 from runtime.shape import PerCall
@@ -186,19 +187,28 @@ def _fill(
     resource = node.resource
     metadata = resource.body.get("metadata") or {}
     scope = checked.scopes.of(resource)
-    known = {**values.scope, **{f"metadata.{key}": value for key, value in metadata.items()}}
-    filler = _Filler(resource, checked, known, by_body, by_name, findings)
+    own = {f"metadata.{key}": _plain(resource, value) for key, value in metadata.items()}
+    faults: list[tuple[int, str]] = []
+    filler = _Filler(resource, checked, {**values.scope, **own}, by_body, by_name, faults)
     shape = node.entry.shape
     for key, value in resource.body.items():
         if key not in ("kind", "metadata"):
             node.fields[key] = filler.fill(value, shape.tree.get(key), scope, resource.body)
-    if not findings.diagnostics:
+    if not faults:
         try:
             _convert(node.entry, node.fields)
-        except msgspec.ValidationError as error:
-            findings.report(
-                resource, resource.body.start, "VALUE_INVALID", f'"{node.name}" cannot take a value: {error}'
-            )
+        except msgspec.ValidationError:
+            from runtime.checks.schema_faults import find_value_faults
+
+            faults += find_value_faults(resource, node.entry, node.fields, is_secret=bool(values.secrets))
+    mask = Masker(values.secrets)
+    for place, message in faults:
+        findings.report(resource, place, "VALUE_INVALID", mask(message))
+
+
+def _plain(resource: Resource, value: Any) -> Any:
+    """A value of the metadata, which is never evaluated."""
+    return read_included(resource.source.folder, value) if isinstance(value, Include) else value
 
 
 class _Filler:
@@ -211,14 +221,14 @@ class _Filler:
         values: Mapping[str, Any],
         by_body: Mapping[int, Node],
         by_name: Mapping[str | None, Node],
-        findings: Findings,
+        faults: list[tuple[int, str]],
     ) -> None:
         self._resource = resource
         self._checked = checked
         self._values = values
         self._by_body = by_body
         self._by_name = by_name
-        self._findings = findings
+        self._faults = faults
 
     def fill(self, value: Any, node: Any, scope: Scope, container: Fields) -> Any:
         if isinstance(value, Expression):
@@ -250,8 +260,7 @@ class _Filler:
         try:
             return evaluate(expression, scope, self._values)
         except ExpressionError as error:
-            message = f"the expression has no value: {error}"
-            self._findings.report(self._resource, expression.place, "VALUE_INVALID", message)
+            self._faults.append((expression.place, f"the expression has no value: {error}"))
             return None
 
 

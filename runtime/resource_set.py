@@ -87,6 +87,7 @@ class ResourceSet:
         self.documents = documents
         self.resources: list[Resource] = []
         self.by_name: dict[str, Resource] = {}
+        self._inline: dict[int, Resource] = {}
         for document in documents:
             self._add(Resource(document, document.body, None))
 
@@ -120,8 +121,10 @@ class ResourceSet:
             resource.slots = list(_slots(resource.body, resource.entry.shape.tree))
             for slot in resource.slots:
                 if type(slot.value) is Mapping:
-                    slot.inline = Resource(resource.document, slot.value, resource)
-                    self._add(slot.inline)
+                    slot.inline = self._inline.get(id(slot.value))  # one that an alias brings to several slots is one
+                    if slot.inline is None:
+                        slot.inline = self._inline[id(slot.value)] = Resource(resource.document, slot.value, resource)
+                        self._add(slot.inline)
 
 
 def _slots(container: Any, tree: dict[str, Any]) -> Iterator[SlotValue]:

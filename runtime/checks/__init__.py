@@ -66,10 +66,10 @@ def check(sources: Sequence[Source], *, with_environment: bool = False) -> Check
     check_includes(resources, findings)
     check_own_rules(resources, findings, with_environment=with_environment)
     check_literals(resources, findings)
+    if with_environment and not findings.has_errors:
+        from runtime.checks.environment import check_environment
+
+        check_environment(resources, findings)
     if not findings.has_errors:
         check_usage(resources, findings)
-        if with_environment:
-            from runtime.checks.environment import check_environment
-
-            check_environment(resources, findings)
     return Checked(sources, resources, scopes, findings.sorted())

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from runtime.checks.findings import Findings
+from runtime.checks.includes import read_included
 from runtime.checks.values import value_problem
 from runtime.errors import ManifestError
 from runtime.expressions import names_in
-from runtime.manifest import Expression
+from runtime.manifest import Expression, Include
 from runtime.manifest.places import places_in
 from runtime.resource_set import Resource, ResourceSet
 
@@ -106,6 +107,7 @@ class _Reader:
         self._environment = environment
         self._runs_commands = runs_commands
         self._dotenv: Mapping[str, str | None] | None = None
+        self._unreadable: str | None = None  # why `.env` has nothing to say
 
     def read(self, block: str, name: str) -> Any:
         """The value; _Missing where there is none, ValueError where it does not fit."""
@@ -115,16 +117,24 @@ class _Reader:
         if text is None:
             text = self._from_dotenv(variable)
         if text is None and block == "secrets":
+            if "command" in declaration and "file" not in declaration and not self._runs_commands:
+                self._find_command(declaration["command"][0])
+                return ""
             text = self._from_source(declaration)
         if text is None:
             if "default" in declaration:
-                return declaration["default"]
-            raise _Missing(f'set {variable} in the environment or in ".env"')
+                default = declaration["default"]
+                return read_included(self._folder, default) if isinstance(default, Include) else default
+            raise _Missing(self._advice(variable))
         value = _parsed(text, declaration.get("type", "string"))
         problem = value_problem(value, declaration, is_secret=block == "secrets")
         if problem is not None:
             raise ValueError(problem)
         return value
+
+    def _advice(self, variable: str) -> str:
+        advice = f'set {variable} in the environment or in ".env"'
+        return advice if self._unreadable is None else f"{advice}, which {self._unreadable}"
 
     def _from_dotenv(self, variable: str) -> str | None:
         if self._dotenv is None:
@@ -133,43 +143,67 @@ class _Reader:
             if os.path.isfile(path):
                 from dotenv import dotenv_values
 
-                self._dotenv = dotenv_values(path, interpolate=False)
+                try:
+                    self._dotenv = dotenv_values(path, interpolate=False)
+                except OSError as error:
+                    self._unreadable = f"cannot be read: {(error.strerror or 'unknown').lower()}"
+                except ValueError:
+                    self._unreadable = "is not UTF-8 text"
         return self._dotenv.get(variable)
 
     def _from_source(self, declaration: Mapping[str, Any]) -> str | None:
         """The text of the secret's file, or what its command prints; one line end at the end is no part of it."""
         if "file" in declaration:
-            path = os.path.join(self._folder, declaration["file"])
+            shown = f'the file "{declaration["file"]}"'
             try:
-                with open(path, encoding="utf-8") as file:
-                    return file.read().removesuffix("\n").removesuffix("\r")
+                with open(os.path.join(self._folder, declaration["file"]), encoding="utf-8", newline="") as file:
+                    return _without_line_end(file.read())
             except FileNotFoundError:
-                raise _Missing(f'the file "{declaration["file"]}" is not there') from None
-            except (OSError, ValueError) as error:
-                raise ValueError(f'the file "{declaration["file"]}" cannot be read') from error
+                raise _Missing(f"{shown} is not there") from None
+            except OSError as error:
+                raise ValueError(f"{shown} cannot be read: {(error.strerror or 'unknown').lower()}") from error
+            except ValueError:
+                raise ValueError(f"{shown} is not UTF-8 text") from None
         if "command" in declaration:
             return self._from_command(declaration["command"])
         return None
 
-    def _from_command(self, command: list[str]) -> str:
+    def _find_command(self, name: str) -> None:
         import shutil
+
+        path = os.path.join(self._folder, name) if os.sep in name else name
+        if shutil.which(path, path=self._environment.get("PATH")) is None:
+            raise _Missing(_not_there(name))
+
+    def _from_command(self, command: list[str]) -> str:
         import subprocess
 
-        if not self._runs_commands:
-            if shutil.which(command[0]) is None:
-                raise _Missing(f'the command "{command[0]}" is not on PATH')
-            return ""
+        shown = f'the command "{command[0]}"'
         try:
             done = subprocess.run(
                 command, cwd=self._folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
             )
+            text = done.stdout.decode("utf-8")
         except FileNotFoundError:
-            raise _Missing(f'the command "{command[0]}" is not on PATH') from None
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise ValueError(f'the command "{command[0]}" did not run: {type(error).__name__}') from error
+            raise _Missing(_not_there(command[0])) from None
+        except subprocess.TimeoutExpired:
+            raise ValueError(f"{shown} took more than 60 s") from None
+        except OSError as error:
+            raise ValueError(f"{shown} did not run: {(error.strerror or 'unknown').lower()}") from error
+        except UnicodeDecodeError:
+            raise ValueError(f"{shown} printed what is not UTF-8 text") from None
         if done.returncode != 0:
-            raise ValueError(f'the command "{command[0]}" ended with exit code {done.returncode}')
-        return done.stdout.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
+            said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise ValueError(f"{shown} ended with exit code {done.returncode}" + (f': "{said}"' if said else ""))
+        return _without_line_end(text)
+
+
+def _not_there(command: str) -> str:
+    return f'the command "{command}" is not {"there" if os.sep in command else "on PATH"}'
+
+
+def _without_line_end(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _first_folder(resources: ResourceSet) -> str:
@@ -185,9 +219,9 @@ def _parsed(text: str, declared: str) -> Any:
             return text == "true"
         raise ValueError('it has to be "true" or "false"')
     if declared == "integer":
-        if re.fullmatch(r"[-+]?\d{1,300}", text):
+        if re.fullmatch(r"[-+]?\d{1,19}", text) and -(1 << 63) <= int(text) < 1 << 63:
             return int(text)
-        raise ValueError("it has to be a whole number")
+        raise ValueError("it has to be a whole number of at most 64 bits")
     if declared == "number":
         if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text):
             return float(text)

@@ -28,6 +28,15 @@ def report_faults(resource: Resource, entry: Entry, findings: Findings) -> None:
         _report(resource, error, findings)
 
 
+def find_value_faults(
+    resource: Resource, entry: Entry, fields: dict[str, Any], *, is_secret: bool
+) -> Iterator[tuple[int, str]]:
+    """The place of each field that cannot take the value it has got, with what is wrong; a secret is not shown."""
+    for error in leaves(_VALIDATOR(entry.shape.schema).iter_errors(fields)):
+        path = list(error.absolute_path)
+        yield _place(resource, path), explained(error, _shown(path), is_secret=is_secret)
+
+
 def _is_type(name: str, value: Any) -> bool:
     if isinstance(value, Expression):
         return value.type in ("any", name) or (name == "number" and value.type == "integer")

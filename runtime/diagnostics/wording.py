@@ -107,9 +107,11 @@ def explained(error: Any, name: str, *, is_secret: bool = False) -> str:
     """A leaf error about the value that is called `name`; a secret value is not shown."""
     limit, value = error.validator_value, error.instance
     shown = "the value" if is_secret else quoted(value)
-    number = f", not {value}" if not is_secret and isinstance(value, (int, float)) else ""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    found = "a number" if is_secret and is_number else described(value)
+    number = f", not {value}" if not is_secret and is_number else ""
     texts = {
-        "type": lambda: f"{name} has to be {listed(types_of(error))}, not {described(value)}",
+        "type": lambda: f"{name} has to be {listed(types_of(error))}, not {found}",
         "enum": lambda: f"{name} cannot be {shown}",
         "const": lambda: f"{name} has to be {quoted(limit)}",
         "minimum": lambda: f"{name} has to be {limit:g} or more{number}",

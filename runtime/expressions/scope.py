@@ -207,13 +207,24 @@ class Scope:
 
     def evaluate(self, text: str, values: Mapping[str, Any]) -> Any:
         """The value of an expression that was checked; ExpressionError where the values do not allow one."""
+        name = text.strip()
+        if name in self.types:  # as it is: the library would sort mappings, and cut text at a NUL
+            if name not in values:
+                raise ExpressionError(f'"{name}" has no value')
+            return values[name]
         compiled = self._compile(text)
         if isinstance(compiled, RuntimeError):
             raise ExpressionError("; ".join(fault.message for fault in self._faults(text, compiled)))
         known = {name: value for name, value in values.items() if name in self.types}
         if _HAS in text:
             known |= {presence: name in values for name, presence in _presences(self.types)}
-        result = compiled.eval(data=known)
+        for name, value in known.items():
+            if name in text and _holds_nul(value):
+                raise ExpressionError(f'"{name}" holds a NUL character, which no expression can take')
+        try:
+            result = compiled.eval(data=known)
+        except (RuntimeError, UnicodeError) as error:  # text that is not Unicode: lone surrogates
+            raise ExpressionError("a value is no Unicode text") from error
         if result.type().name() == "ERROR":
             raise ExpressionError(_evaluation_message(str(result.value())))
         return result.plain_value()
@@ -262,5 +273,20 @@ def _presence(name: str) -> str:
     return f"has_{name.replace('.', '_')}_"
 
 
+def _holds_nul(value: Any) -> bool:
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, str):
+            if "\0" in part:
+                return True
+        elif isinstance(part, Mapping):
+            todo += [*part, *part.values()]
+        elif isinstance(part, (list, tuple)):
+            todo += part
+    return False
+
+
 def _evaluation_message(text: str) -> str:
-    return text.partition(": ")[2][:300] or text[:300]
+    missing = re.search(r'No value with name "(.*)" found', text)
+    return f'"{missing[1]}" has no value' if missing is not None else text.partition(": ")[2][:300] or text[:300]

@@ -4,7 +4,6 @@ libyaml gives events; the values are built here, without recursion, so that dept
 the text is read.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
