@@ -116,6 +116,14 @@ class Agent(Kind):
     max_result_characters: Annotated[
         int, Meta(description="Most characters of a tool's result that the model reads; the rest is cut off.", ge=1)
     ] = 100_000
+    require_approval: Annotated[
+        Sequence[str],
+        Meta(
+            description="The tools whose calls a person has to approve: names with their prefix, or globs. On a"
+            " terminal `apply` asks, with all arguments; where nobody can be asked, the call is refused.",
+            extra_json_schema=FIXED,
+        ),
+    ] = ()
     limits: Annotated[RunLimits, Meta(description="The most that one run may use.")] = RunLimits()
     output: (
         Annotated[
@@ -132,8 +140,8 @@ class Agent(Kind):
         SCHEMA_VALUE: an `output.schema` that is no JSON Schema, at the faulty place.
         """
         for place, schema in inspection.find("output", "schema"):
-            for inside, fault in find_schema_faults(schema):
-                inspection.report("SCHEMA_VALUE", (*place, *inside), fault)
+            for inside, wrong in find_schema_faults(schema):
+                inspection.report("SCHEMA_VALUE", (*place, *inside), wrong)
         model = inspection.kind_at("model")
         tool_format = getattr(model, "tool_format", "")
         for path, prefix in inspection.find("toolProviders", "*", "prefix"):
@@ -171,6 +179,7 @@ class Agent(Kind):
                 self.max_parallel_tools,
                 timeout / 1000 if timeout else None,
                 self.max_result_characters,
+                self.require_approval,
             ),
             limits=Limits(_given(most.tokens), _given(most.tool_calls), _given(most.seconds)),
             output=output,

@@ -18,14 +18,14 @@ class Agent:
     ) -> None:
         self.name = name
         self._model = model
-        self._tools = ToolSet(name, sources, model.tool_format, model.max_tools, warn)
+        self._tools = ToolSet(name, sources, model.tool_format, model.max_tools, warn, rules.tools.approval)
         self._rules = rules
 
     async def tools(self) -> Sequence[BoundTool]:
         """The tools that the agent offers, in order: name, bare tool and source of each.
 
-        Raises `AgentError`: ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER, ERR_AGENT_TOOL_LIMIT; and what the
-        providers raise.
+        Raises `AgentError`: ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER, ERR_AGENT_TOOL_LIMIT, ERR_AGENT_APPROVAL;
+        and what the providers raise.
         """
         return list((await self._tools.offer()).bound.values())
 

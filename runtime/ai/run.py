@@ -12,7 +12,7 @@ from runtime.ai.inputs import read_inputs, start_messages
 from runtime.ai.limits import Budget, Limits
 from runtime.ai.output import OutputRule
 from runtime.ai.tool_set import ToolSet
-from runtime.ai.turn import Call, ToolRules, answer_message, resolve_calls, run_calls
+from runtime.ai.turn import Call, ToolRules, answer_message, approve_calls, resolve_calls, run_calls
 from runtime.errors import AgentError, Error, ModelError
 
 
@@ -53,10 +53,10 @@ class Run:
         The inputs are `prompt` (text) or `messages` (a list), `system` (text) and `options` (a mapping). The last event
         is `finish`, or `error`, after which the error is raised: `AgentError` ERR_AGENT_INPUT, ERR_AGENT_MAX_STEPS,
         ERR_AGENT_LIMIT, ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER, ERR_AGENT_TOOL_LIMIT, ERR_AGENT_TOOL_CHOICE,
-        ERR_AGENT_OUTPUT;
-        `ModelError`; with `onToolError: throw` what a tool raised, or `ToolError` ERR_TOOL_UNKNOWN, ERR_TOOL_ARGUMENTS,
-        ERR_TOOL_TIMEOUT. Closing the iterator stops what is under way. The model gets `maxSteps` turns; tools that it
-        wants in the last one do not run, as nobody would read their results.
+        ERR_AGENT_APPROVAL, ERR_AGENT_OUTPUT; `ModelError`; with `onToolError: throw` what a tool raised, or `ToolError`
+        ERR_TOOL_UNKNOWN, ERR_TOOL_ARGUMENTS, ERR_TOOL_TIMEOUT, ERR_AGENT_APPROVAL (`approvals_by` says who is asked).
+        Closing the iterator stops what is under way. The model gets `maxSteps` turns; tools that it wants in the last
+        one do not run, as nobody would read their results.
         """
         rules = self._rules
         try:
@@ -118,7 +118,10 @@ class Run:
     async def _answer(self, budget: Budget) -> list[ToolAnswered]:
         """Run the turn's calls; they and their answers join the messages, in call order."""
         budget.spend_calls(len(self._calls))
-        answers = await budget.bound(run_calls(self._calls, self._rules.tools))
+        rules, calls = self._rules.tools, self._calls
+        if rules.approval:
+            calls = await budget.bound(approve_calls(calls, rules, self._agent))
+        answers = await budget.bound(run_calls(calls, rules))
         wanted = [call.wanted for call in self._calls]
         self.messages.append(Message("assistant", self._text, wanted, provider_data=self._end.provider_data))
         self.messages += [answer_message(answer, call.name) for answer, call in zip(answers, wanted, strict=True)]

@@ -12,7 +12,7 @@ from runtime.ai.content import flatten
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
 from runtime.ai.formats import SetAside, convert
 from runtime.ai.formats.arguments import ArgumentCheck
-from runtime.ai.selection import find_idle, hint_at_names, hint_at_prefix, select
+from runtime.ai.selection import NAMES_SHOWN, find_idle, hint_at_names, hint_at_prefix, make_filter, select
 from runtime.errors import AgentError, Error, ToolError
 
 
@@ -29,10 +29,13 @@ class Source(Struct, frozen=True):
 class BoundTool:
     """A tool under the name by which the agent offers it, with the way to its provider."""
 
-    def __init__(self, tool: Tool, name: str, source: Source, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, tool: Tool, name: str, source: Source, warn: Callable[[str], None], *, needs_approval: bool = False
+    ) -> None:
         self.tool = tool
         self.name = name
         self.source = source
+        self.needs_approval = needs_approval
         self._warn = warn
         self.check = ArgumentCheck(tool.parameters)
 
@@ -108,8 +111,11 @@ class ToolSet:
         tool_format: str,
         max_tools: int | None,
         warn: Callable[[str], None],
+        approval: Sequence[str] = (),
     ) -> None:
+        """`approval` are the names and globs of the tools, as they are offered, whose calls need approval."""
         self._agent = agent
+        self._approval = approval
         self._warn = warn
         self._sources = sources
         self._format = tool_format
@@ -120,7 +126,8 @@ class ToolSet:
     async def offer(self) -> Offer:
         """The tools as they are now; the same object as long as no list changed.
 
-        Raises `AgentError`: ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER; and what the providers raise.
+        Raises `AgentError`: ERR_AGENT_TOOL_COLLISION, ERR_AGENT_TOOL_FILTER, ERR_AGENT_APPROVAL; and what the
+        providers raise.
         """
         known = self._lists
         if known is None:
@@ -135,12 +142,14 @@ class ToolSet:
 
     def _assemble(self, lists: Sequence[Sequence[Tool]]) -> Offer:
         bound: dict[str, BoundTool] = {}
+        needs_approval = make_filter(self._approval)
         for source, tools in zip(self._sources, lists, strict=True):
             for tool in self._filter(source, tools):
                 name = source.prefix + tool.name
                 if name in bound:
                     raise self._collision(name, bound[name], source)
-                bound[name] = BoundTool(tool, name, source, self._warn)
+                bound[name] = BoundTool(tool, name, source, self._warn, needs_approval=needs_approval(name))
+        self._check_approval(bound)
         offer = Offer(bound, self._format, self._max_tools)
         for aside in offer.set_aside:
             self._warn(f'the tool "{aside.tool.name}" is not offered: {aside.reason}')
@@ -148,12 +157,28 @@ class ToolSet:
 
     def _filter(self, source: Source, tools: Sequence[Tool]) -> Sequence[Tool]:
         entries = (*(source.include or ()), *source.exclude)
-        if entries and getattr(source.provider, "is_available", True):  # what is not there is no fault of the filter
+        if entries and _is_available(source):  # what is not there is no fault of the filter
             names = [tool.name for tool in tools]
             idle = find_idle(entries, names)
             if idle:
                 raise self._idle_filter(source, idle, names)
         return select(tools, source.include, source.exclude)
+
+    def _check_approval(self, bound: Mapping[str, BoundTool]) -> None:
+        """A name that no tool has is a rule that guards nothing, unless the tool may be that of an absent server."""
+        idle = find_idle(self._approval, bound)
+        if not idle or not all(map(_is_available, self._sources)):
+            return
+        entries = ", ".join(f'"{entry}"' for entry in idle)
+        names = sorted(bound)
+        more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+        raise AgentError(
+            f"`requireApproval` names what is not offered: {entries}",
+            code="ERR_AGENT_APPROVAL",
+            resource=self._agent,
+            hint=f"the tools are: {', '.join(names[:NAMES_SHOWN]) or 'none'}{more}",
+            details={"entries": idle, "tools": names},
+        )
 
     def _collision(self, name: str, first: BoundTool, second: Source) -> AgentError:
         if first.source is second:
@@ -179,6 +204,11 @@ class ToolSet:
             hint=hint_at_names(idle, source.prefix, names),
             details={"provider": source.label, "entries": list(idle), "tools": sorted(names)},
         )
+
+
+def _is_available(source: Source) -> bool:
+    """Whether a provider is there: one may say of itself that it is not, as that of an optional server does."""
+    return bool(getattr(source.provider, "is_available", True))
 
 
 def label_sources(providers: Sequence[Any]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import anyio
 from msgspec import Struct
 
+from runtime.ai.approval import ApprovalRequest, ask_approval
 from runtime.ai.concurrency import run_all
 from runtime.ai.contracts import Message, ToolCall, ToolResult
 from runtime.ai.events import ToolAnswered, ToolCalled
@@ -20,13 +21,15 @@ from runtime.errors import Error, ToolError
 class ToolRules(Struct, frozen=True):
     """How an agent runs tools; `timeout` is in seconds, None leaves the limit to the provider.
 
-    `longest` is the most characters of a result that the model reads.
+    `longest` is the most characters of a result that the model reads; `approval` has the names and globs of the tools,
+    as the agent offers them, whose calls need approval.
     """
 
     on_error: Literal["feedback", "throw"] = "feedback"
     parallel: int = 32
     timeout: float | None = None
     longest: int = 100_000
+    approval: Sequence[str] = ()
 
 
 class Call(Struct, frozen=True):
@@ -61,6 +64,28 @@ def _resolve(call: ToolCall, offer: Offer) -> Call:
 def _unknown(name: str, offer: Offer) -> ToolError:
     offered = ", ".join(tool.name for tool in offer.tools) or "none"
     return ToolError(f'there is no tool "{name}"; the tools are: {offered}', code="ERR_TOOL_UNKNOWN")
+
+
+async def approve_calls(calls: Sequence[Call], rules: ToolRules, agent: str) -> list[Call]:
+    """The calls, those that were refused with a fault; asked for one after the other, before any of the turn runs.
+
+    With `rules.on_error` throw the first refusal is raised: `ToolError` ERR_AGENT_APPROVAL.
+    """
+    return [await _approve(call, rules, agent) for call in calls]
+
+
+async def _approve(call: Call, rules: ToolRules, agent: str) -> Call:
+    tool, told = call.tool, call.told
+    if tool is None or not tool.needs_approval:
+        return call
+    decision = await ask_approval(ApprovalRequest(agent, told.id, tool.name, told.arguments))
+    if decision.is_approved:
+        return call
+    reason = f": {decision.reason}" if decision.reason else ""
+    fault = ToolError(f'the call of the tool "{tool.name}" was not approved{reason}', code="ERR_AGENT_APPROVAL")
+    if rules.on_error == "throw":
+        raise fault
+    return Call(call.wanted, told, fault=fault)
 
 
 async def run_calls(calls: Sequence[Call], rules: ToolRules) -> list[ToolAnswered]:

@@ -6,13 +6,15 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from runtime.ai.approval import approvals_by
 from runtime.checks import Checked
-from runtime.cli import bringing_up
+from runtime.cli import approval, bringing_up
 from runtime.cli.progress import PlainReport
 from runtime.cli.targets import run_targets
 from runtime.errors import UsageError
 from runtime.lifecycle import Live, bring_up
 from runtime.manifest import Ref
+from runtime.masking import Masker
 from runtime.resource_set import Resource
 
 
@@ -35,6 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="text",
         help="the answer as text, as {text, usage, finishReason, steps}, or each event of the run as a line of JSON",
     )
+    approval.add_arguments(parser)
 
 
 def run(options: Namespace) -> int:
@@ -49,9 +52,11 @@ def run(options: Namespace) -> int:
     resolved = bringing_up.resolve_printed(checked, roots, options)
 
     async def main(report: PlainReport) -> int:
+        approver = approval.TerminalApprover(options.approve, report, Masker(resolved.values.secrets))
         async with bring_up(resolved, report) as live:
             if targets:
-                return await run_targets(live, targets, inputs, options)
+                with approvals_by(approver):
+                    return await run_targets(live, targets, inputs, options)
             await _tell_what_came_up(live, report)
         return 0
 

@@ -12,6 +12,7 @@ import msgspec
 
 from runtime.cli import bringing_up
 from runtime.cli.output import print_error, print_json, write
+from runtime.cli.terminal_text import disarm
 from runtime.errors import Error
 from runtime.lifecycle import Live
 from runtime.masking import Masker, StreamMasker, mask_json
@@ -67,7 +68,7 @@ async def _run_alone(instance: Any, inputs: Mapping[str, Any], output: str, mask
     else:
         result = await instance.invoke(inputs)
         if output == "text":
-            write(masker(_text_of(result)).rstrip("\n") + "\n")
+            _write_text(masker(_text_of(result)).rstrip("\n") + "\n")
         elif output == "json":
             print_json(mask_json(msgspec.to_builtins(result), masker))
         else:
@@ -97,9 +98,9 @@ async def _write_live(events: Any, masker: Masker) -> None:
     async with aclosing(events):
         async for kind, text in _told(events):
             if kind == "text":
-                write(stream.feed(text))
+                write(disarm(stream.feed(text)))
             else:
-                write(stream.flush() + text)
+                write(disarm(stream.flush() + text))
     write("\n")
 
 
@@ -133,8 +134,13 @@ def _print_outcomes(outcomes: list[_Outcome], output: str, masker: Masker) -> No
             state = "done  " if outcome.error is None else "failed"
             text = _text_of(outcome.result) if outcome.error is None else outcome.error.message
             lines = masker(text).strip().split("\n")
-            write(f"{outcome.name:<{width}}  {state}  {outcome.seconds:6.1f} s  {lines[0]}\n")
-            write("".join(f"{'':<{width}}                      {line}\n" for line in lines[1:]))
+            _write_text(f"{outcome.name:<{width}}  {state}  {outcome.seconds:6.1f} s  {lines[0]}\n")
+            _write_text("".join(f"{'':<{width}}                      {line}\n" for line in lines[1:]))
+
+
+def _write_text(text: str) -> None:
+    """Text as it is into a file or a pipe; on a terminal nothing in it can act."""
+    write(disarm(text) if sys.stdout.isatty() else text)
 
 
 def _as_data(outcome: _Outcome) -> dict[str, Any]:
