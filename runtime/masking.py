@@ -80,7 +80,7 @@ def _forms(secret: str) -> set[str]:
 
 
 def _parts(secret: str) -> set[str]:
-    """The secret as it is, without blanks around it, and its lines: a key of several lines may be printed in any way."""
+    """The secret as it is, without blanks around it, and its lines: those may be printed in any way."""
     lines = {line for line in secret.split("\n") if len(line) >= _SHORTEST_LINE} if "\n" in secret.strip() else set()
     return {secret, secret.strip(), *(line.strip() for line in lines)}
 

@@ -12,6 +12,9 @@ from runtime.registry import Entry
 from runtime.resource_set import Resource, ResourceSet
 from runtime.shape import Fixed, PerCall, Slot
 
+_MOST_FAULTS = 100
+"""Of one string: whoever mends that many looks again."""
+
 FoundFault = tuple[Resource, Expression, int, Fault]
 """Whose, in which expression, at which place of the source, and what."""
 
@@ -105,7 +108,7 @@ def _check(resource: Resource, expression: Expression, scope: Scope | None, node
             faults.append((unclosed, Fault("CEL_SYNTAX", 0, '"${{" is never closed', 'close it with "}}"')))
     if faults:
         places = places_in(expression, resource.source)
-        for offset, fault in faults:
+        for offset, fault in faults[:_MOST_FAULTS]:
             yield expression.place if offset is None else places[min(offset, len(expression))], fault
 
 

@@ -116,17 +116,33 @@ def _resources_in(root: Resource) -> list[Resource]:
     return found
 
 
-def nearest(name: str, known: Iterable[Any]) -> str | None:
-    """`did you mean "x"?` for the known name that is nearest, or None.
+class Nearby:
+    """Known names, to find the one that is nearest to a wrong one.
 
     Upper and lower case and underscores count for nothing. Among more than a thousand names that is all that is tried:
     comparing letter by letter would take longer than everything else.
     """
-    names = [str(candidate) for candidate in known]
-    folded = name.casefold().replace("_", "")
-    same = next((candidate for candidate in names if candidate.casefold().replace("_", "") == folded), None)
-    if same is None and len(names) <= _MOST_COMPARED:
-        from difflib import get_close_matches
 
-        same = next(iter(get_close_matches(name, names, 1, 0.6)), None)
-    return f'did you mean "{same}"?' if same is not None else None
+    def __init__(self, known: Iterable[Any]) -> None:
+        self._names = [str(name) for name in known]
+        self._folded: dict[str, str] = {}
+        for name in self._names:
+            self._folded.setdefault(_fold(name), name)
+
+    def hint(self, name: str) -> str | None:
+        """`did you mean "x"?`, or None where no name is near."""
+        same = self._folded.get(_fold(name))
+        if same is None and len(self._names) <= _MOST_COMPARED:
+            from difflib import get_close_matches
+
+            same = next(iter(get_close_matches(name, self._names, 1, 0.6)), None)
+        return f'did you mean "{same}"?' if same is not None else None
+
+
+def _fold(name: str) -> str:
+    return name.casefold().replace("_", "")
+
+
+def nearest(name: str, known: Iterable[Any]) -> str | None:
+    """The hint for one wrong name among known ones."""
+    return Nearby(known).hint(name)

@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import Any
 
-from runtime.checks.findings import Findings, nearest
+from runtime.checks.findings import Findings, Nearby
 from runtime.graph import circle, edges, tangles
 from runtime.manifest import Broken, Expression, Include, Mapping, Ref, Sequence
 from runtime.registry import Entry
@@ -14,93 +14,95 @@ _MOST_SHOWN = 20
 
 def check_references(resources: ResourceSet, findings: Findings, lost_names: set[str]) -> None:
     """REF_EXPECTED, REF_UNRESOLVED, REF_KIND_MISMATCH, REF_MISPLACED, REF_CYCLE; SCHEMA_TYPE for a list in a slot."""
+    slots = _Slots(resources, findings, lost_names)
     in_slots: set[int] = set()
     for resource in resources.resources:
         for slot in resource.slots:
             if isinstance(slot.value, Ref):
                 in_slots.add(id(slot.value))
             if findings.is_open(resource, slot):
-                _check_slot(resource, slot, resources, findings, lost_names)
+                slots.check(resource, slot)
     for resource in resources.resources:
         if resource.owner is None and resource.document.refs:
             _check_places(resource, in_slots, findings)
     _check_cycles(resources, findings)
 
 
-def _check_slot(
-    resource: Resource, slot: SlotValue, resources: ResourceSet, findings: Findings, lost_names: set[str]
-) -> None:
-    value = slot.value
-    if type(value) is Ref:
-        _check_reference(resource, slot, value, resources, findings, lost_names)
-    elif slot.inline is not None:
-        _check_inline(resource, slot, slot.inline, resources, findings)
-    elif type(value) is Sequence:
-        message = f'"{_shown(resource, slot)}" has to be one reference, not a list'
-        findings.report(resource, slot.place, "SCHEMA_TYPE", message, about=slot.wanted)
-        findings.cut(resource, slot.container, slot.key)
-    elif not isinstance(value, (Expression, Broken)):
-        message = f'"{_shown(resource, slot)}" takes a reference to "{slot.wanted}"'
-        hint = f'write "!ref {_meant(value, slot, resources)}", or a mapping with a kind'
-        findings.report(resource, slot.place, "REF_EXPECTED", message, hint, about=slot.wanted)
-        findings.cut(resource, slot.container, slot.key)
+class _Slots:
+    """What stands in the slots of a set."""
 
+    def __init__(self, resources: ResourceSet, findings: Findings, lost_names: set[str]) -> None:
+        self._resources = resources
+        self._findings = findings
+        self._lost_names = lost_names
+        self._nearby: Nearby | None = None
 
-def _meant(value: Any, slot: SlotValue, resources: ResourceSet) -> str:
-    """The name of the resource that a plain text in a slot probably means."""
-    if not isinstance(value, str) or isinstance(value, Include):
-        return "Name"
-    name = value.strip().removeprefix("!").removeprefix("ref ").strip()
-    target = resources.by_name.get(name)
-    return name if target is not None and _fits(target, slot.wanted) else "Name"
+    def check(self, resource: Resource, slot: SlotValue) -> None:
+        value = slot.value
+        if type(value) is Ref:
+            self._check_reference(resource, slot, value)
+        elif slot.inline is not None:
+            self._check_inline(resource, slot, slot.inline)
+        elif type(value) is Sequence:
+            message = f'"{_shown(resource, slot)}" has to be one reference, not a list'
+            self._findings.report(resource, slot.place, "SCHEMA_TYPE", message, about=slot.wanted)
+            self._findings.cut(resource, slot.container, slot.key)
+        elif not isinstance(value, (Expression, Broken)):
+            message = f'"{_shown(resource, slot)}" takes a reference to "{slot.wanted}"'
+            hint = f'write "!ref {self._meant(value, slot)}", or a mapping with a kind'
+            self._findings.report(resource, slot.place, "REF_EXPECTED", message, hint, about=slot.wanted)
+            self._findings.cut(resource, slot.container, slot.key)
 
+    def _meant(self, value: Any, slot: SlotValue) -> str:
+        """The name of the resource that a plain text in a slot probably means."""
+        if not isinstance(value, str) or isinstance(value, Include):
+            return "Name"
+        name = value.strip().removeprefix("!").removeprefix("ref ").strip()
+        target = self._resources.by_name.get(name)
+        return name if target is not None and _fits(target, slot.wanted) else "Name"
 
-def _check_inline(
-    resource: Resource, slot: SlotValue, inline: Resource, resources: ResourceSet, findings: Findings
-) -> None:
-    if not isinstance(inline.entry, Entry) or inline.entry.fits(slot.wanted):
-        return
-    fitting = [name for name in resources.registry.names() if _kind_fits(resources, name, slot.wanted)]
-    findings.report(
-        resource,
-        inline.body.places["kind"][1],
-        "REF_KIND_MISMATCH",
-        f'"{_shown(resource, slot)}" takes "{slot.wanted}", not "{inline.kind}"',
-        f"kinds that fit: {', '.join(fitting)}" if fitting else None,
-        about=slot.wanted,
-    )
-
-
-def _kind_fits(resources: ResourceSet, name: str, wanted: str) -> bool:
-    entry = resources.registry.find(name)
-    return isinstance(entry, Entry) and entry.fits(wanted)
-
-
-def _check_reference(
-    resource: Resource, slot: SlotValue, ref: Ref, resources: ResourceSet, findings: Findings, lost_names: set[str]
-) -> None:
-    if not ref.name.strip() or "${{" in ref.name:
-        message = '"!ref" takes the name of a resource'
-        hint = "a reference is not evaluated" if ref.name.strip() else None
-        findings.report(resource, slot.place, "REF_EXPECTED", message, hint)
-        return
-    target = resources.by_name.get(ref.name)
-    if target is None:
-        if ref.name in lost_names:
+    def _check_inline(self, resource: Resource, slot: SlotValue, inline: Resource) -> None:
+        if not isinstance(inline.entry, Entry) or inline.entry.fits(slot.wanted):
             return
-        hint = nearest(ref.name, resources.by_name)
-        findings.report(resource, slot.place, "REF_UNRESOLVED", f'there is no resource "{ref.name}"', hint)
-    elif isinstance(target.entry, Entry) and not target.entry.fits(slot.wanted):
-        fitting = (name for name, other in resources.by_name.items() if _fits(other, slot.wanted))
-        first = list(islice(fitting, 5))
-        findings.report(
+        registry = self._resources.registry
+        found = ((name, registry.find(name)) for name in registry.names())
+        fitting = [name for name, entry in found if isinstance(entry, Entry) and entry.fits(slot.wanted)]
+        self._findings.report(
             resource,
-            slot.place,
+            inline.body.places["kind"][1],
             "REF_KIND_MISMATCH",
-            f'"{_shown(resource, slot)}" takes "{slot.wanted}", and "{ref.name}" is of kind "{target.kind}"',
-            f"of the right kind: {', '.join(first)}" if first else None,
+            f'"{_shown(resource, slot)}" takes "{slot.wanted}", not "{inline.kind}"',
+            f"kinds that fit: {', '.join(fitting)}" if fitting else None,
             about=slot.wanted,
         )
+
+    def _check_reference(self, resource: Resource, slot: SlotValue, ref: Ref) -> None:
+        target = self._resources.by_name.get(ref.name)
+        if target is None:
+            self._check_name(resource, slot, ref.name)
+        elif isinstance(target.entry, Entry) and not target.entry.fits(slot.wanted):
+            fitting = (name for name, other in self._resources.by_name.items() if _fits(other, slot.wanted))
+            first = list(islice(fitting, 5))
+            self._findings.report(
+                resource,
+                slot.place,
+                "REF_KIND_MISMATCH",
+                f'"{_shown(resource, slot)}" takes "{slot.wanted}", and "{ref.name}" is of kind "{target.kind}"',
+                f"of the right kind: {', '.join(first)}" if first else None,
+                about=slot.wanted,
+            )
+
+    def _check_name(self, resource: Resource, slot: SlotValue, name: str) -> None:
+        """A name that no resource has."""
+        if not name.strip():
+            self._findings.report(resource, slot.place, "REF_EXPECTED", '"!ref" takes the name of a resource')
+        elif "${{" in name:
+            message = '"!ref" takes the name of a resource, and is not evaluated'
+            self._findings.report(resource, slot.place, "REF_EXPECTED", message)
+        elif name not in self._lost_names:
+            self._nearby = self._nearby or Nearby(self._resources.by_name)
+            message, hint = f'there is no resource "{name}"', self._nearby.hint(name)
+            self._findings.report(resource, slot.place, "REF_UNRESOLVED", message, hint)
 
 
 def _fits(resource: Resource, wanted: str) -> bool:

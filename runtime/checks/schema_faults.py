@@ -12,11 +12,14 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
-from runtime.checks.findings import Findings, nearest
+from runtime.checks.findings import Findings, Nearby, nearest
 from runtime.diagnostics.wording import WORDS, explained, leaves, listed, missing, path_text, types_of
 from runtime.manifest import Broken, Expression, Include, Ref, Source
 from runtime.registry import Entry
 from runtime.resource_set import Resource
+
+_MOST_HINTS = 100
+"""Of the unknown fields of one mapping: a machine wrote it."""
 
 _TYPES = {"string": str, "array": list, "object": dict}
 
@@ -116,13 +119,15 @@ def _report_missing(resource: Resource, error: ValidationError, path: list[Any],
 def _report_unknown(resource: Resource, error: ValidationError, path: list[Any], findings: Findings) -> None:
     container = _value(resource, path)
     known = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
-    for key in error.instance:
-        if key in known or (not path and key in ("kind", "metadata")) or findings.is_cut(container, key):
+    nearby, all_known = Nearby(known), f"known fields: {', '.join(sorted(known))}"
+    where = f"{_shown(path)} has" if path else f'"{resource.kind}" has'
+    strangers = [key for key in error.instance if key not in known and (path or key not in ("kind", "metadata"))]
+    for number, key in enumerate(strangers):
+        if findings.is_cut(container, key):
             continue
-        hint = nearest(key, known) or f"known fields: {', '.join(sorted(known))}"
+        hint = (nearby.hint(key) or all_known) if number < _MOST_HINTS else None
         if key == "name" and not path:
             hint = 'did you mean "metadata.name"?'
-        where = f"{_shown(path)} has" if path else f'"{resource.kind}" has'
         message, place = f'{where} no field "{key}"', container.places[key][0]
         findings.report(resource, place, "SCHEMA_UNKNOWN_FIELD", message, hint, about=key)
         findings.cut(resource, container, key)

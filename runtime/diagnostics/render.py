@@ -8,6 +8,7 @@ from runtime.diagnostics.diagnostic import Diagnostic
 
 _RED, _YELLOW, _BOLD, _DIM, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _WIDEST = 160
+_MARGIN = 300
 
 
 def as_text(diagnostics: Sequence[Diagnostic], lines: Mapping[tuple[str, int], str], *, colour: bool) -> Iterator[str]:
@@ -22,7 +23,7 @@ def as_text(diagnostics: Sequence[Diagnostic], lines: Mapping[tuple[str, int], s
             yield f"{place} {found.severity} {found.code} {message}"
         line = lines.get((found.file, found.line))
         if line is not None and line.strip():
-            yield from _excerpt(starred(line), found.column, tint if colour else "", _PLAIN if colour else "")
+            yield from _excerpt(line, found.column, tint if colour else "", _PLAIN if colour else "")
         if found.hint:
             yield f"    {_DIM if colour else ''}hint: {printable(found.hint)}{_PLAIN if colour else ''}"
 
@@ -30,7 +31,9 @@ def as_text(diagnostics: Sequence[Diagnostic], lines: Mapping[tuple[str, int], s
 def _excerpt(line: str, column: int, tint: str, plain: str) -> Iterator[str]:
     """The line, cut around the column where it is long, and a caret under the column."""
     first = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
-    shown = printable(line[first : first + _WIDEST])
+    around = max(0, first - _MARGIN)  # so that a credential is known as one where it is cut
+    wide = starred(line[around : first + _WIDEST + _MARGIN])
+    shown = printable(wide[first - around : first - around + _WIDEST])
     yield f"    {shown}"
     yield f"    {' ' * _width(shown[: column - 1 - first])}{tint}^{plain}"
 
