@@ -100,14 +100,13 @@ class StdioClient(Kind):
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:
-        from runtime.mcp.client import open_client
-        from runtime.mcp.connection import Connection
-        from runtime.mcp.environment import prepare_program
-        from runtime.mcp.settings import read_settings
-        from runtime.mcp.stdio import StdioWire, start_server
+        from anyio import CancelScope
 
-        async def dial(connection: Connection, deadline: float) -> StdioWire:
-            program = prepare_program(
+        from runtime.mcp.environment import Program, prepare_program
+        from runtime.mcp.spawning import StdioDialer
+
+        def prepare() -> Program:
+            return prepare_program(
                 self.command,
                 self.args,
                 env=self.env,
@@ -116,13 +115,20 @@ class StdioClient(Kind):
                 folder=context.folder,
                 own=os.environ,
             )
-            return await start_server(program, connection, limit=self.max_result_bytes)
 
-        sampling = None
-        if self.sampling:
-            from kinds.ai_mcp.sampling import offer_sampling
+        dialer = StdioDialer(prepare, self.max_result_bytes)
+        try:
+            from runtime.mcp.client import open_client
+            from runtime.mcp.settings import read_settings
 
-            sampling = offer_sampling(self.sampling.model, context.name)
-        settings = read_settings(self, context, sampling=sampling, grace=self.shutdown_grace_ms / 1000)
-        async with open_client(settings, dial, context) as client:
-            yield client
+            sampling = None
+            if self.sampling:
+                from kinds.ai_mcp.sampling import offer_sampling
+
+                sampling = offer_sampling(self.sampling.model, context.name)
+            settings = read_settings(self, context, sampling=sampling, grace=self.shutdown_grace_ms / 1000)
+            async with open_client(settings, dialer, context) as client:
+                yield client
+        finally:
+            with CancelScope(shield=True):
+                await dialer.close()

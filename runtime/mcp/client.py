@@ -61,6 +61,11 @@ class McpClient:
         return self._session.info if self._session else None
 
     @property
+    def lifetime(self) -> str:
+        """`shared` or `run`, as the manifest says."""
+        return self._settings.lifetime
+
+    @property
     def summary(self) -> str:
         """What came up, in a few words."""
         return f"{len(self._tools)} tools, MCP {self._session.version}" if self._session else "not there"

@@ -1,9 +1,10 @@
 """What the fields of a client kind come to: values that a connection works with."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from runtime.kind import Context
 from runtime.version import VERSION
@@ -13,8 +14,7 @@ PATIENCE = 300.0  # seconds that a person gets to sign in
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """Something that a server may ask of us: the capability that declares it, the method that asks for it."""
 
     capability: str
@@ -23,8 +23,7 @@ class Offer:
     handler: Handler
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """One client's settings; times in seconds."""
 
     client_info: Mapping[str, str]
@@ -37,9 +36,10 @@ class Settings:
     extends_on_progress: bool = False
     grace: float = 3.0
     is_http: bool = False
+    lifetime: str = "shared"
     is_adopted: bool = False
     """The server's session is somebody else's: no handshake, no end of it."""
-    offers: tuple[Offer, ...] = field(default=())
+    offers: tuple[Offer, ...] = ()
 
     @property
     def capabilities(self) -> dict[str, Any]:
@@ -79,6 +79,7 @@ def read_settings(
         call_timeout=fields.call_timeout_ms / 1000,
         call_timeout_max=fields.call_timeout_max_ms / 1000,
         extends_on_progress=fields.extend_on_progress,
+        lifetime=fields.lifetime,
         offers=tuple(offers),
         **more,
     )

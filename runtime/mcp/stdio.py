@@ -5,15 +5,12 @@ import signal
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from anyio import CancelScope
-
 from runtime.errors import McpError
 from runtime.mcp import keeper
 from runtime.mcp.connection import Call, Connection
-from runtime.mcp.environment import Program
 from runtime.mcp.message import Malformed, decode, encode, find_answered
-from runtime.mcp.process_tracker import ServerProcess, tracker
-from runtime.mcp.quoting import quote_line, quote_lines
+from runtime.mcp.process_tracker import ServerProcess
+from runtime.mcp.quoting import quote_lines
 
 STDERR_LIMIT = 64 * 1024  # bytes kept of what a server writes to stderr
 TAIL_LINES = 8  # lines of it that an error shows
@@ -278,28 +275,6 @@ class StdioWire:
             self.process.stdout.close()
         if not self._errors:
             self.process.stderr.close()
-
-
-async def start_server(program: Program, connection: Connection, *, limit: int) -> StdioWire:
-    """Spawn the server and take hold of its pipes; raises `McpError` ERR_MCP_SPAWN."""
-    try:
-        process = tracker.spawn(program.argv, env=program.env, cwd=program.cwd)
-    except (OSError, ValueError) as error:
-        reason = quote_line(error.strerror or str(error) if isinstance(error, OSError) else str(error))
-        raise McpError(
-            f'the program "{program.command}" cannot be started: {reason}',
-            code="ERR_MCP_SPAWN",
-            resource=connection.name,
-            hint="check `command`, `args`, `env` and `cwd`",
-        ) from error
-    wire = StdioWire(process, connection, command=program.command, limit=limit)
-    try:
-        await wire.open()
-    except BaseException:
-        with CancelScope(shield=True):
-            await wire.close(0.0)
-        raise
-    return wire
 
 
 def describe_status(status: int | None) -> str:
