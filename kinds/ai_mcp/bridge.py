@@ -11,7 +11,7 @@ from runtime.mcp.message import encode, is_deeper
 from runtime.mcp.output_check import find_misfit
 from runtime.mcp.quoting import CONTROLS, mask_value, quote_line, remove_hidden
 
-DESCRIPTION_LIMIT = 16 * 1024  # characters of one tool's description
+DESCRIPTION_LIMIT = 16 * 1024  # characters of one tool's description, and of a server's instructions
 SCHEMA_LIMIT = 256 * 1024  # bytes of one tool's input schema
 DEPTH_LIMIT = 128  # of a schema or a structured result: code that walks it recursively is safe up to here
 SHOWN_RESULT = 2000  # characters of a result that an error quotes
@@ -33,6 +33,17 @@ class McpTools:
     def summary(self) -> str:
         """What a start tells of it: how many tools there are."""
         return f"{len(self._tools)} tool{'' if len(self._tools) == 1 else 's'}"
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the server is there: an optional one may not be, and then lists nothing."""
+        return self.client.server is not None
+
+    @property
+    def instructions(self) -> str:
+        """What the server says of its use, where its client lets that into the system text; empty otherwise."""
+        text = getattr(self.client, "instructions", "")
+        return self._context.mask(remove_hidden(text[:DESCRIPTION_LIMIT])).strip() if text else ""
 
     async def list_tools(self) -> Sequence[Tool]:
         """The server's tools; the same object again as long as the server's list is unchanged."""

@@ -72,6 +72,11 @@ class McpService:
             raise ToolError(f'there is no server "{server}"', code="ERR_TOOL_SERVER", hint=f"the servers are: {names}")
         return self._tools[server]
 
+    def has_all(self, rules: ServiceRules) -> bool:
+        """Whether every server whose tools are wanted is there."""
+        wanted = self.servers if rules.mode == "auto" else rules.selected_servers
+        return rules.enabled and all(name in self._tools and self._tools[name].is_available for name in wanted)
+
     async def fetch(self, rules: ServiceRules) -> list[ServerTool]:
         """The tools that the rules ask for; a server that cannot list its own is warned of and left out."""
         if not rules.enabled:
@@ -108,6 +113,11 @@ class ServiceTools:
     def summary(self) -> str:
         """What a start tells of it."""
         return f"{len(self._tools)} tools of {len(self._service.servers)} servers"
+
+    @property
+    def is_available(self) -> bool:
+        """Whether every server whose tools are wanted is there."""
+        return self._service.has_all(self._rules)
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools by their ids; the same object again as long as nothing changed."""

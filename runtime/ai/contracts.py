@@ -46,7 +46,11 @@ class ToolResult(Struct, frozen=True):
 
 @contract("Ai.ToolProvider")
 class ToolProvider(Protocol):
-    """Offers tools to agents."""
+    """Offers tools to agents.
+
+    It may also have `is_available`, False while what it speaks for is not there and its list is empty for that reason,
+    and `instructions`, a text on the use of its tools that joins the system text of each agent that has them.
+    """
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools there are now, each name once. Cheap to ask again: an unchanged list is the same object."""

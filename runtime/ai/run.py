@@ -88,8 +88,10 @@ class Run:
 
     def _begin(self) -> None:
         inputs = read_inputs(self._inputs)
-        output = self._rules.output
-        self.messages = start_messages(inputs, self._rules.system, [output.instruction] if output else ())
+        additions = self._tools.instructions
+        if self._rules.output:
+            additions.append(self._rules.output.instruction)
+        self.messages = start_messages(inputs, self._rules.system, additions)
         if isinstance(inputs.options, dict):
             self._options = {**self._rules.options, **inputs.options}
 

@@ -123,6 +123,17 @@ class ToolSet:
         self._lists: list[Sequence[Tool]] | None = None
         self._offer = Offer({}, "")
 
+    @property
+    def instructions(self) -> list[str]:
+        """What providers want an agent's system text to say of their tools, each under the name of its provider."""
+        found = []
+        for source in self._sources:
+            text = getattr(source.provider, "instructions", "")
+            if text:
+                names = f', whose names start with "{source.prefix}" here' if source.prefix else ""
+                found.append(f"How to use the tools of {source.label}{names}:\n{text}")
+        return found
+
     async def offer(self) -> Offer:
         """The tools as they are now; the same object as long as no list changed.
 

@@ -66,6 +66,11 @@ class McpClient:
         return self._settings.lifetime
 
     @property
+    def instructions(self) -> str:
+        """What the server says of its use, for the system text of agents; empty unless `serverInstructions: system`."""
+        return self.server.instructions if self.server and self._settings.tells_instructions else ""
+
+    @property
     def summary(self) -> str:
         """What came up, in a few words."""
         return f"{len(self._tools)} tools, MCP {self._session.version}" if self._session else "not there"

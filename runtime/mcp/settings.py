@@ -37,6 +37,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     grace: float = 3.0
     is_http: bool = False
     lifetime: str = "shared"
+    tells_instructions: bool = False
+    """What the server says of its use joins the system text of the agents that have its tools."""
     is_adopted: bool = False
     """The server's session is somebody else's: no handshake, no end of it."""
     offers: tuple[Offer, ...] = ()
@@ -80,6 +82,7 @@ def read_settings(
         call_timeout_max=fields.call_timeout_max_ms / 1000,
         extends_on_progress=fields.extend_on_progress,
         lifetime=fields.lifetime,
+        tells_instructions=fields.server_instructions == "system",
         offers=tuple(offers),
         **more,
     )

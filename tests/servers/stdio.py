@@ -1,8 +1,9 @@
 """An MCP server on pipes that starts fast and misbehaves on demand: `python stdio.py [OPTION]...`
 
-    --fail CODE      write the variable TOKEN and more to stderr, and leave before a word is said
-    --child PORT     start a process in a session of its own, which connects to PORT and stays
-    --deaf           stay when the input ends, and ignore SIGTERM
+    --fail CODE           write the variable TOKEN and more to stderr, and leave before a word is said
+    --child PORT          start a process in a session of its own, which connects to PORT and stays
+    --instructions TEXT   say this of its use
+    --deaf                stay when the input ends, and ignore SIGTERM
 
 Its tools: `echo` gives `text` back, `words` the words of its command line, `wait` connects to `port` on loopback and
 never answers, `crash` ends the process.
@@ -43,7 +44,8 @@ def make_answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     if method == "initialize":
         version = params["protocolVersion"]
         info = {"name": "stdio", "version": "1"}
-        return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}}
+        said = {"instructions": sys.argv[sys.argv.index("--instructions") + 1]} if "--instructions" in sys.argv else {}
+        return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info, **said}}
     if method == "tools/list":
         return {"result": {"tools": [make_tool(name) for name in ("echo", "words", "wait", "crash")]}}
     if method == "tools/call":
