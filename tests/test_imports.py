@@ -15,7 +15,7 @@ ROWS = (
     ("runtime.lock",),
     ("runtime.graph", "runtime.resource_set", "runtime.registry", "runtime.shape"),
     ("runtime.kind", "runtime.manifest", "runtime.ai", "runtime.mcp"),
-    ("runtime.masking", "runtime.expressions", "runtime.contracts", "runtime.version"),
+    ("runtime.masking", "runtime.expressions", "runtime.contracts", "runtime.runs", "runtime.version"),
     ("runtime.errors",),
     ("runtime.diagnostics",),
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -29,6 +29,9 @@ from runtime.mcp.fields import (
     SamplingField,
     ServerInstructions,
 )
+
+if TYPE_CHECKING:  # heavy: loaded when a connection is opened
+    from runtime.mcp.client import McpClient
 
 
 @kind("Mcp.HttpClient", implements=Client)
@@ -82,6 +85,17 @@ class HttpClient(Kind):
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:
+        async with self._connect(context) as client:
+            if self.lifetime == "shared":
+                yield client
+            else:
+                from runtime.mcp.per_run import PerRunClient
+
+                yield PerRunClient(client, lambda: self._connect(context))
+
+    @asynccontextmanager
+    async def _connect(self, context: Context) -> AsyncIterator["McpClient"]:
+        """A connection, with credentials of its own."""
         from runtime.mcp.client import open_client
         from runtime.mcp.dialing import HttpDialer
         from runtime.mcp.settings import read_settings

@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -29,6 +29,9 @@ from runtime.mcp.fields import (
     SamplingField,
     ServerInstructions,
 )
+
+if TYPE_CHECKING:  # heavy: loaded while the server boots
+    from runtime.mcp.client import McpClient
 
 
 @kind("Mcp.StdioClient", implements=Client)
@@ -100,6 +103,17 @@ class StdioClient(Kind):
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:
+        async with self._connect(context) as client:
+            if self.lifetime == "shared":
+                yield client
+            else:
+                from runtime.mcp.per_run import PerRunClient
+
+                yield PerRunClient(client, lambda: self._connect(context))
+
+    @asynccontextmanager
+    async def _connect(self, context: Context) -> AsyncIterator["McpClient"]:
+        """A server of its own and the connection to it."""
         from anyio import CancelScope
 
         from runtime.mcp.environment import Program, prepare_program

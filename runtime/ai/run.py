@@ -14,6 +14,7 @@ from runtime.ai.output import OutputRule
 from runtime.ai.tool_set import ToolSet
 from runtime.ai.turn import Call, ToolRules, answer_message, approve_calls, resolve_calls, run_calls
 from runtime.errors import AgentError, Error, ModelError
+from runtime.runs import run_scope
 
 
 class RunRules(Struct, frozen=True, kw_only=True):
@@ -58,33 +59,39 @@ class Run:
         Closing the iterator stops what is under way. The model gets `maxSteps` turns; tools that it wants in the last
         one do not run, as nobody would read their results.
         """
-        rules = self._rules
         try:
-            self._begin()
-            budget = Budget(rules.limits)
-            for step in range(1, rules.max_steps + 1):
-                async with aclosing(self._ask(step, budget)) as deltas:
-                    async for delta in deltas:
-                        yield delta
-                for call in self._calls:
-                    yield call.told
-                if not self._calls:
-                    refused = self._refuse_output() if step < rules.max_steps else None
-                    if refused is None:
-                        break
-                    yield refused
-                    continue
-                if step == rules.max_steps:
-                    self._meet_max_steps()
-                    break
-                for answer in await self._answer(budget):
-                    yield answer
-            yield self._finish()
+            async with run_scope(), aclosing(self._turns()) as events:
+                async for event in events:
+                    yield event
         except Error as error:
             if error.resource is None:
                 error.resource = self._agent
             yield Failed.of(error)
             raise
+
+    async def _turns(self) -> AsyncGenerator[Event, None]:
+        """Turns of the model and their tool calls, until there is an answer."""
+        rules = self._rules
+        self._begin()
+        budget = Budget(rules.limits)
+        for step in range(1, rules.max_steps + 1):
+            async with aclosing(self._ask(step, budget)) as deltas:
+                async for delta in deltas:
+                    yield delta
+            for call in self._calls:
+                yield call.told
+            if not self._calls:
+                refused = self._refuse_output() if step < rules.max_steps else None
+                if refused is None:
+                    break
+                yield refused
+                continue
+            if step == rules.max_steps:
+                self._meet_max_steps()
+                break
+            for answer in await self._answer(budget):
+                yield answer
+        yield self._finish()
 
     def _begin(self) -> None:
         inputs = read_inputs(self._inputs)
