@@ -111,8 +111,6 @@ async def test_a_list_that_changes_is_read_again_once_and_told(stdio, context):
         await client.call_tool("echo", {})
         generation = client.tools_generation
         after = await client.list_tools()
-        with pytest.raises(McpError):
-            await client.call_tool("seen", {}, timeout_ms=0)
 
     assert before is same
     assert generation == 1000
