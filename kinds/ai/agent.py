@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -11,6 +11,9 @@ from runtime.ai.parameters import find_schema_faults
 from runtime.ai.provider_rules import find_prefix_fault
 from runtime.contracts import Invocable
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind
+
+if TYPE_CHECKING:
+    from runtime.ai.run import RunRules
 
 T = TypeVar("T")
 
@@ -60,6 +63,25 @@ class RunLimits(Fields):
         | UnsetType
     ) = UNSET
     seconds: Annotated[float, Meta(description="Seconds from start to answer.", gt=0)] | UnsetType = UNSET
+
+
+class HistoryLimits(Fields):
+    """How much of a long conversation is sent; what is left out stays in the trace."""
+
+    max_messages: (
+        Annotated[int, Meta(description="Most messages of a request, system texts not counted.", ge=1)] | UnsetType
+    ) = UNSET
+    max_tokens: (
+        Annotated[
+            int,
+            Meta(
+                description="Most tokens of the messages of a request, estimated: bytes of UTF-8 by 4, 4 more for each"
+                " message, 1000 for an image.",
+                ge=1,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class StructuredOutput(Fields):
@@ -125,6 +147,13 @@ class Agent(Kind):
         ),
     ] = ()
     limits: Annotated[RunLimits, Meta(description="The most that one run may use.")] = RunLimits()
+    history: Annotated[
+        HistoryLimits,
+        Meta(
+            description="Leaves the oldest part of a long conversation out of requests: first earlier questions with"
+            " their answers, then turns with their results; never the system text, the question or the newest turn."
+        ),
+    ] = HistoryLimits()
     output: (
         Annotated[
             StructuredOutput,
@@ -152,23 +181,29 @@ class Agent(Kind):
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Invocable]:
         from runtime.ai.agent import Agent as LiveAgent
-        from runtime.ai.limits import Limits
-        from runtime.ai.output import OutputRule
-        from runtime.ai.run import RunRules
         from runtime.ai.tool_set import Source, label_sources
-        from runtime.ai.turn import ToolRules
 
         labels = label_sources([entry.provider for entry in self.tool_providers])
         sources = [
             Source(entry.provider, label, entry.prefix, _given(entry.include), entry.exclude)
             for label, entry in zip(labels, self.tool_providers, strict=True)
         ]
+        yield LiveAgent(context.name, self.model, sources, self._rules(context), context.warn)
+
+    def _rules(self, context: Context) -> "RunRules":
+        from runtime.ai.history import HistoryRule
+        from runtime.ai.limits import Limits
+        from runtime.ai.output import OutputRule
+        from runtime.ai.run import RunRules
+        from runtime.ai.turn import ToolRules
+
         timeout = _given(self.tool_timeout_ms)
         most = self.limits
+        history = HistoryRule(_given(self.history.max_messages), _given(self.history.max_tokens))
         output = OutputRule(self.output.schema) if isinstance(self.output, StructuredOutput) else None
         for note in output.notes if output else ():
             context.warn(f"a part of `output.schema` is not checked: {note}")
-        rules = RunRules(
+        return RunRules(
             system=self.system,
             options=self.options,
             max_steps=self.max_steps,
@@ -183,8 +218,8 @@ class Agent(Kind):
             ),
             limits=Limits(_given(most.tokens), _given(most.tool_calls), _given(most.seconds)),
             output=output,
+            history=history if history != HistoryRule() else None,
         )
-        yield LiveAgent(context.name, self.model, sources, rules, context.warn)
 
 
 def _given(value: T | UnsetType) -> T | None:

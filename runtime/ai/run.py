@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct
 
 from runtime.ai.contracts import Message, Model, ModelRequest, TextDelta, ToolCall, TurnEnd, Usage
 from runtime.ai.events import Event, Failed, Finished, OutputRefused, ToolAnswered
+from runtime.ai.history import History, HistoryRule
 from runtime.ai.inputs import read_inputs, start_messages
 from runtime.ai.limits import Budget, Limits
 from runtime.ai.output import OutputRule
@@ -28,6 +29,7 @@ class RunRules(Struct, frozen=True, kw_only=True):
     tools: ToolRules = ToolRules()
     limits: Limits = Limits()
     output: OutputRule | None = None
+    history: HistoryRule | None = None
 
 
 class Run:
@@ -46,6 +48,7 @@ class Run:
         self._text = ""
         self._end = TurnEnd((), "other", Usage())
         self._calls: list[Call] = []
+        self._history: History | None = None
         self._was_refused = False
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -99,6 +102,8 @@ class Run:
         if self._rules.output:
             additions.append(self._rules.output.instruction)
         self.messages = start_messages(inputs, self._rules.system, additions)
+        if self._rules.history:
+            self._history = History(self._rules.history, self.messages)
         if isinstance(inputs.options, dict):
             self._options = {**self._rules.options, **inputs.options}
 
@@ -107,7 +112,8 @@ class Run:
         budget.check_tokens(self._usage)
         offer = await budget.bound(self._tools.offer())
         choice = offer.choose(self._choice)
-        request = ModelRequest(self.messages, offer.tools, self._options, choice, offer.block)
+        messages = self._history.trim(self.messages) if self._history else self.messages
+        request = ModelRequest(messages, offer.tools, self._options, choice, offer.block)
         pieces: list[str] = []
         end: TurnEnd | None = None
         async with aclosing(self._model.generate(request)) as turn:

@@ -114,6 +114,16 @@ async def test_limits(apply):
         assert raised.value.code == "ERR_AGENT_LIMIT"
 
 
+async def test_history_limits_what_the_model_gets_to_see(apply):
+    messages = [{"role": role, "content": f"{role} {number}"} for number in range(3) for role in ("user", "assistant")]
+    asked = {"messages": [*messages, {"role": "user", "content": "last"}]}
+
+    for limit, turn in (("maxMessages: 3", 2), ("maxTokens: 20", 2), ("maxMessages: 1", 1), ("maxMessages: 9", 4)):
+        turns = [f"{{ text: turn {number} }}" for number in range(1, 5)]
+        async with apply(agent(f"history: {{ {limit} }}", *turns)) as live:
+            assert (await live["Main"].invoke(asked))["text"] == f"turn {turn}"
+
+
 async def test_tool_timeout_and_result_length(apply):
     fields = f"toolTimeoutMs: 10\n    {PROVIDERS}"
     slow = agent(fields, ONE, "{ text: done }").replace("rules: [{ text:", "rules: [{ delayMs: 60000, text:")
@@ -225,6 +235,9 @@ def test_script_that_cannot_work_is_found_by_validate(validate):
         {"toolTimeoutMs": None},
         {"limits": {"seconds": 0}},
         {"limits": {"cost": 1}},
+        {"history": {"maxMessages": 0}},
+        {"history": {"maxTokens": None}},
+        {"requireApproval": "fs_*"},
         {"output": {}},
         {"output": {"schema": True}},
         {"output": {"schema": {}, "strict": True}},
