@@ -17,7 +17,7 @@ import pytest
 from command import environment, left_behind, run
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"yaml", "python", "console", "text"}
 FENCE = re.compile(r"^```(?P<words>\S.*)\n(?P<body>(?:.*\n)*?)^```$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
@@ -99,4 +99,4 @@ def test_the_manifest_of_the_readme_is_the_quickstart() -> None:
 def test_every_page_is_named_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
 
-    assert [page.name for page in PAGES[1:] if page.name not in readme] == []
+    assert [page for page in PAGES[1:] if f"({page.relative_to(ROOT).as_posix()})" not in readme] == []
