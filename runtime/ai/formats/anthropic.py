@@ -5,15 +5,15 @@ It takes any sound schema of JSON Schema 2020-12 but for combinators at the root
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from runtime.ai.formats import names
 from runtime.ai.formats.format import Adapted, Format, Memory
 from runtime.ai.formats.report import Rename, Report
 from runtime.ai.formats.schema import objects
-from runtime.ai.formats.schema.keywords import MANY, MAPS, SAME_VALUE, words
-from runtime.ai.formats.schema.root import state_rules
+from runtime.ai.formats.schema.keywords import words
+from runtime.ai.formats.schema.phrases import describe
+from runtime.ai.formats.schema.root import RULES_OF_THE_WHOLE, state_rules
 
 _KEY_LIMIT = 64
 _LEGAL_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -30,18 +30,23 @@ def adapt(published: Any, report: Report, memory: Memory) -> Adapted:
     offered = _offer_keys(list(flat["properties"]))
     for key, other in offered.items():
         report(((None, "properties"), key), "rewritten", f'the model sees it as "{other}"')
-    if "patternProperties" in flat:
+    if "patternProperties" in flat:  # a pattern would judge the new keys
         flat = {word: value for word, value in flat.items() if word != "additionalProperties"}
-    flat = state_rules(flat, _BY_KEY, remarks, report)
+    flat = state_rules(flat, RULES_OF_THE_WHOLE | _BY_KEY, remarks, report)
+    properties = {
+        offered.get(key, key): _tell_own_key(argument, key) if key in offered else argument
+        for key, argument in flat["properties"].items()
+    }
+    required = [offered.get(key, key) for key in flat["required"]]
     renames = [Rename("", key, other) for key, other in offered.items()]
-    return Adapted(_rename(flat, offered), remarks, renames)
+    return Adapted({**flat, "properties": properties, "required": required}, remarks, renames)
 
 
 def _offer_keys(keys: list[str]) -> dict[str, str]:
     taken = {key for key in keys if _LEGAL_KEY.fullmatch(key)}
     offered = {}
     for key in sorted(set(keys) - taken):
-        candidate = _ILLEGAL_RUN.sub("_", key) or "_"
+        candidate = _ILLEGAL_RUN.sub("_", names.strip_accents(key)) or "_"
         if len(candidate) > _KEY_LIMIT or candidate in taken:
             candidate = names.mark(candidate, key, taken, _KEY_LIMIT)
         taken.add(candidate)
@@ -49,29 +54,8 @@ def _offer_keys(keys: list[str]) -> dict[str, str]:
     return {key: offered[key] for key in keys if key in offered}
 
 
-def _rename(part: Any, offered: Mapping[str, str]) -> Any:
-    """The schema of the arguments, or of a rule for all of them, with its keys under the names offered."""
-    if not isinstance(part, dict):
-        return part
-    fresh = dict(part)
-    for word, value in part.items():
-        if word == "properties":
-            fresh[word] = {offered.get(key, key): schema for key, schema in value.items()}
-        elif word == "required":
-            fresh[word] = [offered.get(key, key) for key in value]
-        elif word == "dependentRequired":
-            fresh[word] = {
-                offered.get(key, key): [offered.get(need, need) for need in needs] for key, needs in value.items()
-            }
-        elif word in SAME_VALUE:
-            fresh[word] = _rename_inside(word, value, offered)
-    return fresh
-
-
-def _rename_inside(word: str, value: Any, offered: Mapping[str, str]) -> Any:
-    if word in MAPS:
-        return {offered.get(key, key): _rename(schema, offered) for key, schema in value.items()}
-    return [_rename(schema, offered) for schema in value] if word in MANY else _rename(value, offered)
+def _tell_own_key(argument: Any, key: str) -> Any:
+    return describe(argument, f'The tool calls this "{key}".') if isinstance(argument, dict) else argument
 
 
 def declare(name: str, description: str, adapted: Adapted) -> dict[str, Any]:

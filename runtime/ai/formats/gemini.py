@@ -12,12 +12,10 @@ from runtime.ai.formats.gemini_schema import Rewriting
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema import objects
 from runtime.ai.formats.schema.keywords import words
-from runtime.ai.formats.schema.root import state_rules
+from runtime.ai.formats.schema.root import RULES_OF_THE_WHOLE, state_rules
 from runtime.ai.provider_rules import GEMINI
 
-_RULES_OF_THE_WHOLE = words(
-    "not if then else dependentRequired dependentSchemas propertyNames minProperties maxProperties"
-)
+_RULES = RULES_OF_THE_WHOLE | words("propertyNames minProperties maxProperties")
 _READ_BY_PARAMETERS = words("pattern minLength maxLength minProperties maxProperties")
 
 
@@ -35,7 +33,7 @@ def adapt_parameters(published: Any, report: Report, memory: Memory) -> Adapted:
 def _rewrite(published: Any, report: Report, memory: Memory, read: frozenset[str]) -> Adapted:
     whole = objects.to_object(published, report, memory)
     remarks = [*whole.remarks]
-    flat = state_rules(whole.schema, _RULES_OF_THE_WHOLE, remarks, report)
+    flat = state_rules(whole.schema, _RULES, remarks, report)
     known = memory.rewritten.setdefault("gemini-parameters" if read else "gemini", {})
     return Adapted(Rewriting(flat.get("$defs", {}), report, known, read).run(flat, whole.texts), remarks)
 

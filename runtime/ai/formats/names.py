@@ -47,6 +47,13 @@ def mark(candidate: str, name: str, taken: set[str], limit: int) -> str:
     raise AssertionError(f"no free name for {name!r}")  # 56 names of one digest cannot be
 
 
+def strip_accents(text: str) -> str:
+    """The text with letters such as `ş` or `ü` as the letters they are made from."""
+    from unicodedata import combining, normalize
+
+    return "".join(letter for letter in normalize("NFKD", text) if not combining(letter))
+
+
 def _legalise(name: str) -> str:
-    candidate = _ILLEGAL_RUN.sub("_", name)
+    candidate = _ILLEGAL_RUN.sub("_", strip_accents(name))
     return candidate if candidate[:1].isalpha() or candidate[:1] == "_" else f"_{candidate}"

@@ -13,16 +13,14 @@ from runtime.ai.formats.openai_strict import make_strict
 from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema import objects
-from runtime.ai.formats.schema.keywords import rebuild, types_of, words
+from runtime.ai.formats.schema.keywords import rebuild, types_of
 from runtime.ai.formats.schema.loosening import loosen
 from runtime.ai.formats.schema.merging import either
 from runtime.ai.formats.schema.patterns import to_portable
 from runtime.ai.formats.schema.phrases import describe, say
 from runtime.ai.formats.schema.plain import is_plain_part
-from runtime.ai.formats.schema.root import state_rules
+from runtime.ai.formats.schema.root import RULES_OF_THE_WHOLE, state_rules
 from runtime.ai.provider_rules import OPENAI
-
-_RULES_OF_THE_WHOLE = words("not if then else dependentRequired dependentSchemas")
 
 
 def adapt(published: Any, report: Report, memory: Memory) -> Adapted:
@@ -39,7 +37,7 @@ def adapt(published: Any, report: Report, memory: Memory) -> Adapted:
     if report.weakened > weakened:
         flat = loosen(flat, report)
     remarks = [*whole.remarks]
-    return Adapted(state_rules(flat, _RULES_OF_THE_WHOLE, remarks, report), remarks)
+    return Adapted(state_rules(flat, RULES_OF_THE_WHOLE, remarks, report), remarks)
 
 
 def _keep_plain(flat: Schema, change: Callable[[Any, Place], Any], known: Plain) -> Schema:

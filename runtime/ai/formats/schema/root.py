@@ -15,6 +15,9 @@ from runtime.ai.formats.schema.keywords import children, types_of, words
 from runtime.ai.formats.schema.merging import both, either
 from runtime.ai.formats.schema.phrases import say, say_condition
 
+RULES_OF_THE_WHOLE = words("not if then else dependentRequired dependentSchemas")
+"""Keywords that may stand at a root beside its properties, and are a rule for all arguments together."""
+
 _COMBINING = words("$ref allOf anyOf oneOf")
 _DEEPEST = 50
 _MOST_STEPS = 2000
@@ -190,15 +193,8 @@ def _as_object(flat: Schema, remarks: list[str], report: Report) -> Schema:
         report(
             (None, "required"), "rewritten", f"required but not defined, so any value is taken: {', '.join(undefined)}"
         )
-        rest = flat.get("additionalProperties")
+        rest = None if "patternProperties" in flat else flat.get("additionalProperties")
         properties = {**properties, **{key: rest if isinstance(rest, dict) else {} for key in undefined}}
-    if (
-        flat.get("type") == "object"
-        and flat.get("properties") is properties
-        and "required" in flat
-        and "$defs" not in flat
-    ):
-        return flat
     others = {word: value for word, value in flat.items() if word not in ("type", "enum", "const", "$defs")}
     return {"type": "object", **others, "properties": properties, "required": required}
 
