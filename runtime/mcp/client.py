@@ -1,10 +1,9 @@
 """`McpClient`: what a client kind yields. It outlives single connections: lost sessions, servers that come late."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from anyio import CancelScope
 
@@ -14,18 +13,11 @@ from runtime.mcp.changes import watch_changes
 from runtime.mcp.connection import METHOD_NOT_FOUND, Connection, Wire, copy_error
 from runtime.mcp.contracts import ServerInfo
 from runtime.mcp.ear import Ear
+from runtime.mcp.retrying import Restarts, find_pause, persist
 from runtime.mcp.session import MODERN_VERSIONS, Session
 from runtime.mcp.settings import Settings
 from runtime.mcp.tool_list import describe_changes, fetch_tools
 
-T = TypeVar("T")
-
-BUSY_STATUSES = (429, 502, 503, 504)  # a start is tried again after these
-START_TRIES = 6
-START_PAUSE = 0.25  # seconds, doubled each time
-RESTARTS_LIMIT = 5  # in a row, of connections that lived shorter than STEADY seconds
-STEADY = 60.0
-RESTART_PAUSE, LONGEST_RESTART_PAUSE = 0.5, 30.0
 LATE_PAUSES = (5.0, 10.0, 20.0, 40.0, 60.0)  # seconds between the tries of an optional server in the background
 FAILED_GRACE = 1.0  # seconds that a server whose start failed gets to leave by itself
 
@@ -47,8 +39,7 @@ class McpClient:
         self._session: Session | None = None
         self._failure = self._error("the client is closed")  # why there is no session
         self._opening = asyncio.Lock()
-        self._opened_at = 0.0
-        self._restarts = 0
+        self._restarts = Restarts()
         self._tools: list[Mapping[str, Any]] = []
         self._listed = -1  # the generation of the list that we hold
         self._listing = asyncio.Lock()
@@ -118,19 +109,16 @@ class McpClient:
         deadline: float,
         tool: Mapping[str, Any] | None,
     ) -> Mapping[str, Any]:
-        ask = self._ear.requested
-        if not self._settings.extends_on_progress:
-            return await session.request(method, params, deadline, ask=ask, tool=tool)
-        now = session.connection.now()
+        now, extends = session.connection.now(), self._settings.extends_on_progress
         return await session.request(
             method,
             params,
             deadline,
-            ask=ask,
+            ask=self._ear.requested,
             tool=tool,
-            patience=deadline - now,
-            last=now + self._settings.call_timeout_max,
-            on_progress=self._ear.progressed,
+            patience=deadline - now if extends else 0.0,
+            last=now + self._settings.call_timeout_max if extends else 0.0,
+            on_progress=self._ear.progressed if method == "tools/call" else None,
         )
 
     async def _prepare_repeat(self, session: Session, error: McpError, deadline: float) -> None:
@@ -138,11 +126,8 @@ class McpClient:
         if error.code == "ERR_MCP_SESSION_INVALID" and not self._settings.is_adopted:
             await self._renew(session, error.details["session"], deadline)
             return
-        status, pause = error.details.get("status"), error.details.get("retryAfterMs")
-        if not (status == 429 or (status == 503 and pause is not None)):
-            raise error
-        seconds = 1.0 if pause is None else pause / 1000
-        if session.connection.now() + seconds >= deadline:
+        seconds = find_pause(error)
+        if seconds is None or session.connection.now() + seconds >= deadline:
             raise error
         await asyncio.sleep(seconds)
 
@@ -200,27 +185,15 @@ class McpClient:
                 return session
             if not self._settings.restarts or self._is_closed:
                 raise copy_error(failure)
-            await self._pause_restart(failure)
+            await self._restarts.pause(failure)
             await self._close_session(FAILED_GRACE)
             self._context.log("the connection was lost; opening a new one")
             return await self._open_session()
 
-    async def _pause_restart(self, failure: McpError) -> None:
-        """Wait before a restart, longer each time; raises when that happened too often in a row."""
-        if time.monotonic() - self._opened_at > STEADY:
-            self._restarts = 0
-        if self._restarts >= RESTARTS_LIMIT:
-            error = copy_error(failure)
-            error.hint = f"the connection was lost {RESTARTS_LIMIT} times in a row; it is tried again after a minute"
-            raise error
-        if self._restarts:
-            await asyncio.sleep(min(RESTART_PAUSE * 2 ** (self._restarts - 1), LONGEST_RESTART_PAUSE))
-        self._restarts += 1
-
     async def _open_session(self) -> Session:
         """Connect, agree on an era, list the tools; a stdio server that the probe ended is started once more."""
         deadline = asyncio.get_running_loop().time() + self._settings.connect_timeout
-        self._opened_at = time.monotonic()
+        self._restarts.note_opening()
         try:
             session = await self._open_once(self._protocol, deadline)
         except McpError as error:
@@ -332,22 +305,6 @@ class HasSession(Protocol):
 
     session_id: str | None
     session_number: int
-
-
-async def persist(connection: Connection, deadline: float, attempt: Callable[[], Awaitable[T]]) -> T:
-    """Try a step of the start again, after growing pauses, while the server says that it is busy."""
-    pause = START_PAUSE
-    for _ in range(START_TRIES - 1):
-        try:
-            return await attempt()
-        except McpError as error:
-            asked = error.details.get("retryAfterMs")
-            seconds = pause if asked is None else asked / 1000
-            if error.details.get("status") not in BUSY_STATUSES or connection.now() + seconds >= deadline:
-                raise
-            await asyncio.sleep(seconds)
-            pause *= 2
-    return await attempt()
 
 
 def describe(error: McpError) -> str:

@@ -24,6 +24,7 @@ PROBE_LIMIT = 1.5  # seconds after which `initialize` is sent as well; whichever
 ROUNDS_LIMIT = 10  # times that one request may ask for input
 STATE_PAUSE, LONGEST_STATE_PAUSE = 0.05, 0.25  # seconds before a request is repeated that asked for no input
 LONGEST_NAME = 200
+LOG_LEVEL = "info"  # what a modern server, which logs only when asked to, is asked for
 META = "io.modelcontextprotocol/"
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
@@ -251,6 +252,8 @@ class Session:
         about = server if type(server) is dict else {}
         capabilities, instructions = fields.get("capabilities"), fields.get("instructions")
         self.version = self.connection.wire.protocol_version = version
+        if type(capabilities) is dict and "logging" in capabilities:
+            self.log_level = LOG_LEVEL
         self.info = ServerInfo(
             name=self.connection.quote(str(about.get("name") or ""), LONGEST_NAME),
             version=self.connection.quote(str(about.get("version") or ""), LONGEST_NAME),

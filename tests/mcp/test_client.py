@@ -30,6 +30,19 @@ async def test_a_lost_server_is_started_again_at_the_next_call(stdio, context):
     assert "the connection was lost; opening a new one" in context.lines
 
 
+async def test_a_server_that_is_lost_again_and_again_is_given_up_for_a_while(stdio, monkeypatch):
+    monkeypatch.setattr("runtime.mcp.retrying.RESTART_PAUSE", 0.001)
+    hints = []
+    async with stdio(DYING) as client:
+        for _ in range(8):
+            with pytest.raises(McpError) as caught:
+                await client.call_tool("echo", {})
+            hints.append(caught.value.hint)
+
+    given_up = "the connection was lost 5 times in a row; it is tried again after a minute"
+    assert hints == [None] * 6 + [given_up] * 2
+
+
 async def test_a_lost_server_stays_lost_where_restart_is_never(stdio):
     async with stdio(DYING, restart="never") as client:
         codes = []

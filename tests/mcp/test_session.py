@@ -47,7 +47,7 @@ async def test_a_handshake_server_is_initialized_after_it_refused_the_probe(stdi
         "capabilities": {},
         "clientInfo": {"name": "me", "version": "9"},
     }
-    assert "_meta" not in seen[-1]["params"]
+    assert seen[-1]["params"]["_meta"] == {"progressToken": seen[-1]["id"]}
 
 
 async def test_an_older_revision_that_the_server_names_is_accepted(stdio):
@@ -66,8 +66,15 @@ async def test_a_modern_server_is_discovered_and_each_request_says_who_asks(stdi
 
     assert server == ServerInfo("modern", "3", MODERN, {"tools": {}}, "be kind")
     assert [message["method"] for message in seen] == ["server/discover", "tools/list", "tools/call"]
-    assert all(set(message["params"]["_meta"]) == METAS for message in seen)
+    assert all(set(message["params"]["_meta"]) - {"progressToken"} == METAS for message in seen)
     assert seen[-1]["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == MODERN
+
+
+async def test_a_modern_server_that_can_log_is_asked_to(stdio):
+    async with stdio(MODERN_ONLY + "\ncapabilities['logging'] = {}") as client:
+        seen = await seen_by(client)
+
+    assert seen[-1]["params"]["_meta"]["io.modelcontextprotocol/logLevel"] == "info"
 
 
 async def test_a_server_that_ignores_the_probe_starts_within_two_seconds(stdio):

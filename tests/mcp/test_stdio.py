@@ -211,6 +211,13 @@ def call(id, name, arguments):
 """
 
 
+async def test_progress_reaches_the_log(stdio, context):
+    async with stdio(PROGRESS) as client:
+        await client.call_tool("echo", {"text": "2"})
+
+    assert context.lines[-2:] == ["progress 0", "progress 1"]
+
+
 async def test_progress_extends_a_call_where_that_is_asked_for(stdio):
     async with stdio(PROGRESS, call_timeout_ms=600, extend_on_progress=True) as client:
         result = await client.call_tool("echo", {"text": "12"})
