@@ -4,7 +4,7 @@ The typed fields of a kind are the fields of its manifests, in camelCase. The JS
 reference pages come from them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
@@ -15,6 +15,8 @@ __all__ = ["FIXED", "Context", "Fields", "Kind", "Slot", "kind", "per_call"]
 if TYPE_CHECKING:
     from pathlib import Path  # dear to import, and here for its name alone
     from typing import Annotated as Slot  # a checker reads `Slot[Client, "..."]` as `Client`: what it holds in `open()`
+
+    from runtime.known_tools import KnownTool, ToolOffer  # likewise
 else:
 
     class Slot:
@@ -75,6 +77,24 @@ class Inspection(Protocol):
     with_environment: bool
     folder: "Path"
 
+    @property
+    def kind(self) -> "type[Kind]":
+        """The resource's kind."""
+
+    @property
+    def title(self) -> str:
+        """How messages call the resource; its instance's context has this name."""
+
+    @property
+    def tools(self) -> "Sequence[KnownTool] | None":
+        """The tools that the resource will list: those that the lock has of it, or what `Kind.known_tools` tells.
+
+        None where that is not known with nothing started.
+        """
+
+    def at(self, *path: str | int) -> "Inspection | None":
+        """The resource in a slot, where its kind is known."""
+
     def find(self, *path: str, expressions: bool = False) -> Iterator[tuple[tuple[str | int, ...], Any]]:
         """The values along a path, `*` standing for every element or value, each with its own path.
 
@@ -86,9 +106,6 @@ class Inspection(Protocol):
 
     def names(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """The names that the references along a path of slots give, each with its own path."""
-
-    def kind_at(self, *path: str | int) -> "type[Kind] | None":
-        """The kind of the resource in a slot, where it is known."""
 
     def report(self, code: str, path: tuple[str | int, ...], message: str, hint: str | None = None) -> None:
         """Report a diagnostic (a code of `runtime.diagnostics`) at a value."""
@@ -108,6 +125,32 @@ class Kind(Fields):
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:
         """Report what no schema says; runs in `validate`, so it starts nothing and connects to nothing."""
+
+    @classmethod
+    def known_tools(cls, inspection: Inspection) -> "Sequence[KnownTool] | None":
+        """The tools that a provider of this kind will list, in its order; None where that is not known.
+
+        A provider that hands on what another resource lists asks for it: `inspection.at("client").tools`. Runs with
+        nothing started, and only where there is a lock.
+        """
+        return None
+
+    @classmethod
+    def find_tool_rules(cls, inspection: Inspection) -> tuple[str, int | None]:
+        """How a model of this kind takes tools: its format, and the most of them that a request takes.
+
+        The format is a name in `runtime.ai.formats`, or empty where it takes tools as they are; None leaves the number
+        to the format, and 0 is no limit. By default the format is what the class calls `tool_format`.
+        """
+        return getattr(cls, "tool_format", ""), None
+
+    @classmethod
+    def find_offer(cls, inspection: Inspection) -> "ToolOffer | None":
+        """How a resource of this kind offers tools to a model; None where it offers none.
+
+        The checks of names, filters and schemas, and `runtime plan`, are made of it.
+        """
+        return None
 
     def open(self, context: Context) -> AbstractAsyncContextManager[Any]:
         """Start the resource and yield its instance; raises `runtime.errors.Error`."""

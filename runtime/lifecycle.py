@@ -5,7 +5,7 @@ Independent ones start at the same time, at most 16 at once. The first failure s
 """
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -90,7 +90,7 @@ class _Owner:
 class _Supervisor:
     """All owners of a set."""
 
-    def __init__(self, resolved: Resolved, report: Report) -> None:
+    def __init__(self, resolved: Resolved, report: Report, protect: Callable[[Node, Any], Any] | None) -> None:
         self.instances: dict[Node, Any] = {}
         self.settled = anyio.Event()  # everything is open, or something failed
         self.failure: Error | None = None
@@ -98,6 +98,7 @@ class _Supervisor:
         self._stopping = anyio.Event()
         self._starts = anyio.CapacityLimiter(STARTS_AT_ONCE)
         self._report = report
+        self._protect = protect
         self._masker = Masker(resolved.values.secrets)
 
     def start(self, group: TaskGroup) -> None:
@@ -145,7 +146,7 @@ class _Supervisor:
                 self._report.starting(node.name)
                 started = time.perf_counter()
                 instance = await stack.enter_async_context(node.kind(self.instances).open(context))
-            self.instances[node] = instance
+            self.instances[node] = self._protect(node, instance) if self._protect is not None else instance
             summary = str(getattr(instance, "summary", ""))
             self._report.ready(node.name, time.perf_counter() - started, self._masker(summary))
             owner.ready.set()
@@ -157,12 +158,15 @@ class _Supervisor:
 
 
 @asynccontextmanager
-async def bring_up(resolved: Resolved, report: Report) -> AsyncIterator[Live]:
+async def bring_up(
+    resolved: Resolved, report: Report, protect: Callable[[Node, Any], Any] | None = None
+) -> AsyncIterator[Live]:
     """Open every node, give what is live, close it all again, whatever happens inside.
 
+    `protect` may put something in the place of a live instance: whoever refers to the node gets what it returns.
     Raises StartError with the code of its cause when a resource does not open.
     """
-    supervisor = _Supervisor(resolved, report)
+    supervisor = _Supervisor(resolved, report, protect)
     try:
         async with anyio.create_task_group() as group:
             supervisor.start(group)

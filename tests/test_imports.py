@@ -14,7 +14,7 @@ ROWS = (
     ("runtime.checks", "runtime.reference", "runtime.editor_schema"),
     ("runtime.lock",),
     ("runtime.graph", "runtime.resource_set", "runtime.registry", "runtime.shape"),
-    ("runtime.kind", "runtime.manifest", "runtime.ai", "runtime.mcp"),
+    ("runtime.kind", "runtime.known_tools", "runtime.manifest", "runtime.ai", "runtime.mcp"),
     ("runtime.masking", "runtime.expressions", "runtime.contracts", "runtime.runs", "runtime.version"),
     ("runtime.errors",),
     ("runtime.diagnostics",),

@@ -14,6 +14,7 @@ from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind
 
 if TYPE_CHECKING:
     from runtime.ai.run import RunRules
+    from runtime.known_tools import ToolOffer, ToolUse
 
 T = TypeVar("T")
 
@@ -171,12 +172,21 @@ class Agent(Kind):
         for place, schema in inspection.find("output", "schema"):
             for inside, wrong in find_schema_faults(schema):
                 inspection.report("SCHEMA_VALUE", (*place, *inside), wrong)
-        model = inspection.kind_at("model")
-        tool_format = getattr(model, "tool_format", "")
+        model = inspection.at("model")
+        tool_format = model.kind.find_tool_rules(model)[0] if model is not None else ""
         for path, prefix in inspection.find("toolProviders", "*", "prefix"):
-            fault = find_prefix_fault(prefix, tool_format) if isinstance(prefix, str) else None
-            if fault is not None:
-                inspection.report("PREFIX_INVALID", path, f'no tool can have the prefix "{prefix}": {fault}')
+            reason = find_prefix_fault(prefix, tool_format) if isinstance(prefix, str) else None
+            if reason is not None:
+                inspection.report("PREFIX_INVALID", path, f'no tool can have the prefix "{prefix}": {reason}')
+
+    @classmethod
+    def find_offer(cls, inspection: Inspection) -> "ToolOffer":
+        """The tools of its providers, in the format of its model."""
+        from runtime.known_tools import ToolOffer
+
+        model = inspection.at("model")
+        uses = [_find_use(inspection, path, entry) for path, entry in inspection.find("toolProviders", "*")]
+        return ToolOffer(uses, *model.kind.find_tool_rules(model)) if model is not None else ToolOffer(uses)
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Invocable]:
@@ -220,6 +230,23 @@ class Agent(Kind):
             output=output,
             history=history if history != HistoryRule() else None,
         )
+
+
+def _find_use(inspection: Inspection, path: tuple[str | int, ...], entry: Any) -> "ToolUse":
+    """What an entry of `toolProviders` says; where one of its fields is at fault, nothing is known of its tools."""
+    from runtime.known_tools import ToolUse
+
+    provider = inspection.at(*path, "provider")
+    if provider is None or not isinstance(entry, Mapping):
+        return ToolUse(path, "", None)
+    prefix, include, exclude = entry.get("prefix", ""), entry.get("include"), entry.get("exclude", [])
+    if type(prefix) is not str or not _are_texts(exclude) or ("include" in entry and not _are_texts(include)):
+        return ToolUse(path, provider.title, None)
+    return ToolUse(path, provider.title, provider.tools, prefix, include, exclude)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(type(text) is str for text in value)
 
 
 def _given(value: T | UnsetType) -> T | None:

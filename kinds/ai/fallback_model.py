@@ -1,14 +1,15 @@
 """`Ai.FallbackModel`: models in order, the next of which is asked when one fails."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, structs
 
 from runtime.ai.contracts import Model, ModelRequest, TextDelta, Tool, ToolCall, TurnEnd
+from runtime.ai.provider_rules import RULES
 from runtime.errors import ModelError, ToolError
-from runtime.kind import Context, Kind, Slot, kind
+from runtime.kind import Context, Inspection, Kind, Slot, kind
 
 if TYPE_CHECKING:
     from runtime.ai.formats import Converted
@@ -43,6 +44,13 @@ class FallbackModel(Kind):
         ),
     ] = ("rate-limit", "server", "timeout", "connection", "response")
 
+    @classmethod
+    def find_tool_rules(cls, inspection: Inspection) -> tuple[str, int | None]:
+        """As those of `Chain`: the first format that there is, and the least number of tools."""
+        models = [model for path, _ in inspection.find("models", "*") if (model := inspection.at(*path)) is not None]
+        rules = [model.kind.find_tool_rules(model) for model in models]
+        return next((name for name, _ in rules if name), ""), least_tools(rules)
+
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Model]:
         yield Chain(context.name, self.models, frozenset(self.on), context.log)
@@ -60,7 +68,7 @@ class Chain:
     ) -> None:
         self.name = name
         self.tool_format = next((model.tool_format for model in models if model.tool_format), "")
-        self.max_tools: int | None = _find_max_tools(models)
+        self.max_tools: int | None = least_tools((model.tool_format, model.max_tools) for model in models)
         self._models = [Link(model, self.tool_format) for model in models]
         self._failures = failures
         self._log = log
@@ -147,14 +155,11 @@ def classify(error: ModelError) -> Failure:
     return "server" if status >= 500 else "request"
 
 
-def _find_max_tools(models: Sequence[Model]) -> int:
-    """The least that one of the models takes: what is offered must fit all of them."""
-    from runtime.ai.formats import FORMATS
-
+def least_tools(rules: Iterable[tuple[str, int | None]]) -> int:
+    """The least that one of several models takes, each with its format and limit: the offer must fit all of them."""
     limits = []
-    for model in models:
-        known = FORMATS.get(model.tool_format)
-        limit = model.max_tools if model.max_tools is not None or known is None else known.max_tools
+    for tool_format, most in rules:
+        limit = RULES[tool_format].most_tools if most is None and tool_format in RULES else most
         if limit:
             limits.append(limit)
     return min(limits, default=0)

@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -11,6 +12,9 @@ from runtime.ai.parameters import find_schema_faults
 from runtime.contracts import Invocable
 from runtime.errors import StartError, ToolError
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
+
+if TYPE_CHECKING:
+    from runtime.known_tools import KnownTool
 
 
 class ToolEntry(Fields):
@@ -66,9 +70,28 @@ class Tools(Kind):
             for inside, fault in find_schema_faults(parameters):
                 inspection.report("SCHEMA_VALUE", (*path, *inside), fault)
 
+    @classmethod
+    def known_tools(cls, inspection: Inspection) -> "Sequence[KnownTool]":
+        """The tools as they stand in the manifest."""
+        from runtime.known_tools import KnownTool
+
+        found = []
+        for path, entry in inspection.find("tools", "*"):
+            if not isinstance(entry, Mapping):
+                continue
+            target = inspection.at(*path, "tool")
+            name = entry.get("name", target.title if target is not None else None)
+            if type(name) is str:
+                found.append(KnownTool(name, partial(_define, entry)))
+        return found
+
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[ToolProvider]:
         yield StaticTools(context, self.tools)
+
+
+def _define(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {"description": entry.get("description"), "inputSchema": entry.get("parameters")}
 
 
 class StaticTools:

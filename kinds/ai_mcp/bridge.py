@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kinds.ai_mcp.naming import clean_name
 from runtime.ai.contracts import Image, Part, Text, Tool, ToolResult
 from runtime.errors import McpError
 from runtime.kind import Context
 from runtime.mcp.contracts import Client
 from runtime.mcp.message import encode, is_deeper
 from runtime.mcp.output_check import find_misfit
-from runtime.mcp.quoting import CONTROLS, mask_value, quote_line, remove_hidden
+from runtime.mcp.quoting import mask_value, quote_line, remove_hidden
 
 DESCRIPTION_LIMIT = 16 * 1024  # characters of one tool's description, and of a server's instructions
 SCHEMA_LIMIT = 256 * 1024  # bytes of one tool's input schema
@@ -70,7 +71,7 @@ class McpTools:
 
     def _translate(self, raw: Mapping[str, Any]) -> Tool | None:
         """A tool as agents know it, with a warning for all that had to be mended; None when it cannot be offered."""
-        name = CONTROLS.sub("", raw["name"]).strip()
+        name = clean_name(raw["name"])
         shown = quote_line(name, 80)
         if name != raw["name"]:
             self._context.warn(f'the name of the tool "{shown}" held hidden characters, which were removed')

@@ -6,8 +6,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kinds.ai_mcp.bridge import McpTools
+from kinds.ai_mcp.naming import server_prefix
 from runtime.ai.contracts import Tool
-from runtime.errors import Error, ToolError
+from runtime.errors import Error, ExpectationError, ToolError
 from runtime.kind import Context
 from runtime.mcp.contracts import Client
 
@@ -49,6 +50,8 @@ class McpService:
         for server in self._tools:
             try:
                 found += await self.list_server_tools(server)
+            except ExpectationError:
+                raise
             except Error as error:
                 self._context.warn(f'the tools of the server "{server}" cannot be listed: {error.message}')
         return found
@@ -56,7 +59,7 @@ class McpService:
     async def list_server_tools(self, server: str) -> list[ServerTool]:
         """The tools of one server. Raises `ToolError` ERR_TOOL_SERVER for a name that is none, and `McpError`."""
         tools = self._find(server)
-        prefix = f"{server}__" if getattr(tools.client, "lifetime", "shared") == "run" else f"mcp__{server}__"
+        prefix = server_prefix(server, getattr(tools.client, "lifetime", "shared"))
         return [
             ServerTool(f"{prefix}{tool.name}", server, tool.name, tool.description, tool.parameters)
             for tool in await tools.list_tools()
@@ -88,6 +91,8 @@ class McpService:
             for server in rules.selected_servers:
                 try:
                     found += await self.list_server_tools(server)
+                except ExpectationError:
+                    raise
                 except Error as error:
                     self._context.warn(f'the tools of the server "{server}" cannot be listed: {error.message}')
         return found

@@ -1,14 +1,17 @@
 """`AiMcp.ToolProvider`: offers the tools of an MCP server to an agent."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
 from runtime.ai.contracts import ToolProvider
-from runtime.kind import Context, Kind, Slot, kind
+from runtime.kind import Context, Inspection, Kind, Slot, kind
 from runtime.mcp.contracts import Client
+
+if TYPE_CHECKING:
+    from runtime.known_tools import KnownTool
 
 
 @kind("AiMcp.ToolProvider", implements=ToolProvider)
@@ -23,6 +26,17 @@ class McpToolProvider(Kind):
             "`both` adds the blocks that are no text, such as images."
         ),
     ] = "structured"
+
+    @classmethod
+    def known_tools(cls, inspection: Inspection) -> "Sequence[KnownTool] | None":
+        """The tools of the client."""
+        client = inspection.at("client")
+        tools = client.tools if client is not None else None
+        if tools is None:
+            return None
+        from kinds.ai_mcp.naming import name_tools
+
+        return name_tools(tools)
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[ToolProvider]:

@@ -1,14 +1,17 @@
 """`AiMcp.ToolService`: the tools of a set of MCP servers, as one tool provider."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import ToolProvider
 from runtime.kind import FIXED, Context, Inspection, Kind, Slot, kind
 from runtime.mcp.contracts import Client
+
+if TYPE_CHECKING:
+    from runtime.known_tools import KnownTool
 
 
 @kind("AiMcp.ToolService", implements=ToolProvider)
@@ -43,6 +46,30 @@ class McpToolService(Kind):
             if isinstance(selected, str) and selected not in names:
                 hint = f"the clients are: {', '.join(names)}" if names else "name the clients with !ref"
                 inspection.report("SCHEMA_VALUE", path, f'no client of this service is named "{selected}"', hint)
+
+    @classmethod
+    def known_tools(cls, inspection: Inspection) -> "Sequence[KnownTool] | None":
+        """The tools of the wanted servers by their ids, once those of all of them are known."""
+        enabled, mode = (next(inspection.find(field, expressions=True), None) for field in ("enabled", "mode"))
+        if enabled is None or enabled[1] is False:
+            return []
+        if enabled[1] is not True or (mode is not None and mode[1] not in ("auto", "manual")):
+            return None  # whatever an expression will give
+        from kinds.ai_mcp.naming import name_tools, server_prefix
+
+        clients = {
+            client.title: client for path, _ in inspection.find("clients", "*") if (client := inspection.at(*path))
+        }
+        wanted: Iterable[Any] = clients
+        if mode is not None and mode[1] == "manual":
+            wanted = [name for _, name in inspection.find("selectedServers", "*")]
+        found: list[KnownTool] = []
+        for client in (clients[name] for name in wanted if name in clients):
+            lifetime = next(client.find("lifetime", expressions=True), ((), "shared"))[1]
+            if client.tools is None or lifetime not in ("shared", "run"):
+                return None
+            found += name_tools(client.tools, server_prefix(client.title, lifetime))
+        return found
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[ToolProvider]:

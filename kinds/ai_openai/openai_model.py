@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ModelRequest, TextDelta, TurnEnd
 from runtime.ai.provider_fields import ApiKey, Headers, MaxRetries, ModelName, Query, TimeoutMs
-from runtime.kind import Context, Kind, kind
+from runtime.kind import Context, Inspection, Kind, kind
 
 if TYPE_CHECKING:
     from runtime.ai.endpoint import Endpoint
@@ -55,6 +55,13 @@ class OpenaiModel(Kind):
     query: Query = {}
     timeout_ms: TimeoutMs = 600_000
     max_retries: MaxRetries = 2
+
+    @classmethod
+    def find_tool_rules(cls, inspection: Inspection) -> tuple[str, int | None]:
+        """As those of `LiveModel`, by what the manifest says alone."""
+        api = next((api for _, api in inspection.find("api")), "chat")
+        url = next((url for _, url in inspection.find("baseUrl", expressions=True)), OPENAI)
+        return "openai-responses" if api == "responses" else "openai", None if url == OPENAI else 0
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Model]:

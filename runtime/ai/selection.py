@@ -4,20 +4,24 @@ The agent's loop and the checks of a manifest go by these rules alike.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 NAMES_SHOWN = 50
 """Tool names in a hint, at most."""
 
 
-class Named(Protocol):
-    """Whatever has a tool's name."""
+if TYPE_CHECKING:
+    from typing import Protocol
 
-    @property
-    def name(self) -> str: ...
+    class Named(Protocol):
+        """Whatever has a tool's name."""
 
+        @property
+        def name(self) -> str: ...
 
-T = TypeVar("T", bound=Named)
+    T = TypeVar("T", bound=Named)
+else:
+    T = TypeVar("T")
 
 
 def select(tools: Sequence[T], include: Sequence[str] | None, exclude: Sequence[str]) -> Sequence[T]:

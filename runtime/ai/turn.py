@@ -15,7 +15,7 @@ from runtime.ai.events import ToolAnswered, ToolCalled
 from runtime.ai.formats.arguments import decode
 from runtime.ai.results import read_output
 from runtime.ai.tool_set import BoundTool, Offer
-from runtime.errors import Error, ToolError
+from runtime.errors import Error, ExpectationError, ToolError
 
 
 class ToolRules(Struct, frozen=True):
@@ -101,7 +101,7 @@ async def _run(call: Call, rules: ToolRules) -> ToolAnswered:
         result = await _call(call, rules)
         content = read_output(result.output, rules.longest)
     except Error as error:
-        if rules.on_error == "throw":
+        if rules.on_error == "throw" or isinstance(error, ExpectationError):  # a lock is not met: no fault of a tool
             raise
         content = read_output(error.message, rules.longest)
         return ToolAnswered(told.id, told.name, content, True, error.code, (), _since(started))

@@ -9,10 +9,12 @@ from typing import Any
 from runtime.ai.approval import approvals_by
 from runtime.checks import Checked
 from runtime.cli import approval, bringing_up
+from runtime.cli.lock_arguments import add_locked_arguments
+from runtime.cli.locking import bring_up_locked
 from runtime.cli.progress import PlainReport
 from runtime.cli.targets import run_targets
 from runtime.errors import UsageError
-from runtime.lifecycle import Live, bring_up
+from runtime.lifecycle import Live
 from runtime.manifest import Ref
 from runtime.masking import Masker
 from runtime.resource_set import Resource
@@ -21,6 +23,7 @@ from runtime.resource_set import Resource
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of `runtime apply`."""
     bringing_up.add_arguments(parser)
+    add_locked_arguments(parser)
     prompt = parser.add_mutually_exclusive_group()
     prompt.add_argument("--prompt", metavar="TEXT", help="what to ask; - or a pipe reads it from standard input")
     prompt.add_argument("--prompt-file", metavar="FILE", help="a file with what to ask")
@@ -44,7 +47,7 @@ def run(options: Namespace) -> int:
     """0 when everything asked for was done; other codes as in design.md section 9."""
     prompt = _read_prompt(options)
     inputs = {**_read_inputs(options.input), **({"prompt": prompt} if prompt is not None else {})}
-    checked = bringing_up.read_checked(options)
+    checked = bringing_up.read_checked(options, with_lock=True)
     targets = _targets(checked, options.agent, prompt)
     roots = targets or bringing_up.invocables(checked)
     if not roots:
@@ -53,7 +56,7 @@ def run(options: Namespace) -> int:
 
     async def main(report: PlainReport) -> int:
         approver = approval.TerminalApprover(options.approve, report, Masker(resolved.values.secrets))
-        async with bring_up(resolved, report) as live:
+        async with bring_up_locked(checked, resolved, report, options) as live:
             if targets:
                 with approvals_by(approver):
                     return await run_targets(live, targets, inputs, options)

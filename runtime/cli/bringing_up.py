@@ -28,9 +28,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--verbose", action="store_true", help="what servers log, and what is retried")
 
 
-def read_checked(options: Namespace) -> Checked:
-    """The set of the command line; findings go to standard error, and ManifestError is raised where one is an error."""
-    checked = check(read_sources(options.paths))
+def read_checked(options: Namespace, *, with_lock: bool = False) -> Checked:
+    """The set of the command line; findings go to standard error, and ManifestError is raised where one is an error.
+
+    `with_lock` goes by the lock of the options `--lock` and `--locked`.
+    """
+    sources = read_sources(options.paths)
+    if with_lock:
+        checked = check(sources, locked=options.locked, lock_file=options.lock)
+    else:
+        checked = check(sources, with_lock=False)
     if checked.diagnostics and (checked.errors or not options.quiet):
         print_findings(checked, sys.stderr, options)
     if checked.errors:

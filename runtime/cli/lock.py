@@ -3,17 +3,15 @@
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import msgspec
 
 from runtime.cli import bringing_up
+from runtime.cli.lock_arguments import add_lock_argument
 from runtime.cli.output import encodable, print_json
 from runtime.cli.progress import PlainReport
 from runtime.errors import ExpectationError, StartError
 from runtime.lifecycle import Live, bring_up
-from runtime.lock import Lock, LockedServer, LockError
 from runtime.lock.comparison import Difference, compare_locks, describe, find_edits
+from runtime.lock.contents import Lock, LockedServer, LockError
 from runtime.lock.definition import digest_definition, find_clients
 from runtime.lock.listing import lock_server
 from runtime.lock.place import lock_path
@@ -34,11 +32,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--output", choices=("text", "json"), default="text", help="for people, or as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress, only warnings and errors")
     parser.add_argument("--verbose", action="store_true", help="what servers log, and what is retried")
-
-
-def add_lock_argument(parser: ArgumentParser) -> None:
-    """Which file is the lock."""
-    parser.add_argument("--lock", metavar="FILE", help='the lock file, instead of "runtime.lock" beside the manifest')
 
 
 def run(options: Namespace) -> int:
@@ -98,7 +91,7 @@ def _check(old: Lock | None, new: Lock, options: Namespace) -> int:
     except LockError as error:
         raise _unreadable(new.path, error) from error
     if options.output == "json":
-        print_json({"ok": not differences, "lock": new.path, "differences": _as_data(differences)})
+        print_json({"ok": not differences, "lock": new.path, "differences": [each.as_data() for each in differences]})
     elif differences or not options.quiet:
         _print_differences(differences)
         print(f"{new.path}: {_counted(len(differences), 'difference')}")
@@ -116,7 +109,7 @@ def _write(old: Lock | None, new: Lock, options: Namespace) -> int:
     tools = sum(len(server.tools) for server in new.servers.values())
     if options.output == "json":
         servers = {key: len(server.tools) for key, server in new.servers.items()}
-        print_json({"lock": new.path, "tools": servers, "differences": _as_data(differences)})
+        print_json({"lock": new.path, "tools": servers, "differences": [each.as_data() for each in differences]})
     elif not options.quiet:
         _print_differences(differences)
         print(f"{new.path}: {_counted(len(new.servers), 'server')}, {_counted(tools, 'tool')}")
@@ -135,10 +128,6 @@ def _print_differences(differences: Sequence[Difference]) -> None:
     for found in differences:
         for line in describe(found):
             print(encodable(line, sys.stdout))
-
-
-def _as_data(differences: Sequence[Difference]) -> list[dict[str, Any]]:
-    return [msgspec.to_builtins(found) for found in differences]
 
 
 def _counted(count: int, word: str) -> str:

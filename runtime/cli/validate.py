@@ -5,6 +5,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from runtime.cli.lock_arguments import add_locked_arguments
+
 if TYPE_CHECKING:  # `--help` of this command must not pay for what a check needs
     from runtime.checks import Checked
 
@@ -17,6 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--output", choices=OUTPUTS, default="text", help="the form of the findings")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors for the exit code")
     parser.add_argument("--env", action="store_true", help="check values of secrets and variables, and commands, too")
+    add_locked_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing where nothing is wrong")
 
 
@@ -26,7 +29,9 @@ def run(options: Namespace) -> int:
     from runtime.checks import check
     from runtime.manifest import read_sources
 
-    checked = check(read_sources(options.paths), with_environment=options.env)
+    checked = check(
+        read_sources(options.paths), with_environment=options.env, locked=options.locked, lock_file=options.lock
+    )
     failed = bool(checked.errors or (options.strict and checked.warnings))
     _print(checked, failed, options)
     return 1 if failed else 0

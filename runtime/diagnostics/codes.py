@@ -113,6 +113,36 @@ CODES: dict[str, Code] = {
         "an included file lies outside the manifest's folder", "Move the file into the manifest's folder."
     ),
     "COMMAND_NOT_FOUND": _warning("a server's command is not on PATH", "Install it, or write the path of the command."),
+    "TOOL_UNKNOWN": _error(
+        "a filter names a tool that the locked server does not list",
+        "`include` and `exclude` take the names that the server gives its tools, without the prefix, or globs of them. "
+        "Where the server has changed, run `runtime lock`.",
+    ),
+    "TOOL_COLLISION": _error(
+        "two tools of one agent end up with the same name",
+        "Give one of the entries a `prefix`, or leave the tool out of one with `exclude`.",
+    ),
+    "TOOL_NAME_INVALID": _error(
+        "a tool's name breaks the rules of the agent's model provider",
+        "Take another prefix, or leave the tool out with `exclude`.",
+    ),
+    "TOOL_SCHEMA_LOSSY": _warning(
+        "a tool's schema cannot be expressed in full for the agent's model provider",
+        "The model is told in words what the schema cannot say, and may send what the server refuses. `runtime tools "
+        "--report` tells what is rewritten; `exclude` leaves the tool out.",
+    ),
+    "TOOL_LIMIT": _error(
+        "an agent offers more tools than its model provider takes",
+        "Choose among them with `include` or `exclude`, or share them between several agents.",
+    ),
+    "LOCK_MISSING": _error(
+        "a server of the set is not in the lock",
+        "Run `runtime lock` and commit the file.",
+    ),
+    "LOCK_STALE": _error(
+        "the definition of a server has changed since it was locked",
+        "Run `runtime lock`, look at what has changed, and commit the file.",
+    ),
     "PREFIX_INVALID": _error(
         "a prefix breaks the rules for tool names of the agent's model provider",
         "Use letters, digits, `_` and `-`, and leave room for the tool's own name.",

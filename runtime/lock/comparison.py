@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from runtime.lock.contents import LockedServer, LockedTool
 from runtime.lock.digest import digest_tool
+from runtime.lock.yaml_text import quote, reveal
 
 SHOWN = 160
-"""Characters of a value that a line of text shows."""
-BEFORE = 40
-"""How many of them stand before the first character that differs."""
+"""Characters of a value that a line of text shows, a quarter of them before the first that differs."""
 
 
 class Difference(Struct, frozen=True):
@@ -28,6 +28,11 @@ class Difference(Struct, frozen=True):
     field: str = ""
     old: Any = None
     new: Any = None
+
+    def as_data(self) -> dict[str, Any]:
+        """The difference as JSON has it."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return data
 
 
 def compare_locks(old: Mapping[str, LockedServer], new: Mapping[str, LockedServer]) -> list[Difference]:
@@ -98,37 +103,59 @@ def _has_parts(*lists: list[Any]) -> bool:
 
 
 def describe(found: Difference) -> list[str]:
-    """A difference in words: a line that names the tool and the field, then what was and what is."""
-    where = f'{found.client}: the tool "{found.tool}"' if found.tool else found.client
+    """A difference in lines: the tool and the field, then what was and what is."""
+    if not found.tool and not found.field:
+        return [f"{found.client} {_CLIENTS[found.change]}"]
+    lines = [f"{found.client}: {_name(found)}"]
+    if found.field and found.field != "definition":
+        old, new = _cut_both(found, SHOWN)
+        lines += [f"  - {old}", f"  + {new}"]
+    return lines
+
+
+def state(found: Difference) -> str:
+    """A difference of a tool on one line, without the client's name."""
     if not found.field:
-        return [f"{where} {_HAPPENED[found.change] if found.tool else _HAPPENED_TO_CLIENT[found.change]}"]
-    if found.field == "definition":
-        return [f"{where}: its definition in the manifest has changed"]
+        return _name(found)
+    old, new = _cut_both(found, SHOWN // 2)
+    return f"{_name(found)}, from {old} to {new}"
+
+
+_CLIENTS = {"added": "is not in the lock", "removed": "is in the lock and not in the set"}
+_TOOLS = {"added": "is new", "removed": "is gone", "edited": "was edited in the lock", "changed": "has changed"}
+
+
+def _name(found: Difference) -> str:
+    tool = f"the tool {quote(found.tool)}" if found.tool else ""
+    if not found.field:
+        return f"{tool} {_TOOLS[found.change]}"
+    if not tool:
+        return (
+            "its definition in the manifest has changed"
+            if found.field == "definition"
+            else f"{found.field} has changed"
+        )
+    return f"{tool}: {found.field} has changed"
+
+
+def _cut_both(found: Difference, width: int) -> tuple[str, str]:
     old, new = _shown(found.old), _shown(found.new)
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
-    return [f"{where}: {found.field} has changed", f"  - {_cut(old, same)}", f"  + {_cut(new, same)}"]
-
-
-_HAPPENED = {"added": "is new", "removed": "is gone", "edited": "was edited in the lock"}
-_HAPPENED_TO_CLIENT = {"added": "is not in the lock", "removed": "is in the lock and not in the set"}
+    return _cut(old, same, width), _cut(new, same, width)
 
 
 def _shown(value: Any) -> str:
-    from runtime.lock.yaml_text import quote
-
+    """A value on one line, with escapes for what nobody sees."""
     if value is None:
         return "nothing"
     if isinstance(value, str):
         return quote(value)
-    import msgspec
-
-    return quote(msgspec.json.encode(value).decode())[1:-1].replace('\\"', '"')
+    return reveal(msgspec.json.encode(value).decode())
 
 
-def _cut(text: str, same: int) -> str:
+def _cut(text: str, same: int, width: int) -> str:
     """The text around the place from which on it differs."""
-    if len(text) <= SHOWN:
+    if len(text) <= width:
         return text
-    start = max(0, min(same - BEFORE, len(text) - SHOWN))
-    cut = text[start : start + SHOWN]
-    return ("…" if start else "") + cut + ("…" if start + SHOWN < len(text) else "")
+    start = max(0, min(same - width // 4, len(text) - width))
+    return ("…" if start else "") + text[start : start + width] + ("…" if start + width < len(text) else "")

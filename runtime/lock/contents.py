@@ -5,7 +5,6 @@ from typing import Any
 
 from msgspec import Struct
 
-LOCK_NAME = "runtime.lock"
 LAYOUT = 1
 """The `version` of the file's layout."""
 

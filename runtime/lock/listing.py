@@ -29,7 +29,7 @@ def lock_server(
     tools = lock_tools(listed, masker)
     for tool in tools.values():
         _check_bounds(client, tool)
-        tool.lossy_for = find_lossy_formats(tool.fields)
+        tool.lossy_for = _find_lossy_formats(tool.fields)
     return LockedServer(definition, masker(info.name), masker(info.version), info.protocol_version, tools)
 
 
@@ -50,26 +50,12 @@ def _same(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return fields
 
 
-def find_lossy_formats(fields: Mapping[str, Any]) -> tuple[str, ...]:
+def _find_lossy_formats(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """The tool formats that cannot express the schema of a tool's arguments in full, sorted."""
-    from runtime.ai.contracts import Tool
-    from runtime.ai.formats import FORMATS, Memory, convert
+    from runtime.ai.losses import find_lossy_formats
 
-    tool = Tool("tool", "", parameters_of(fields))
-    memory = Memory()
-    return tuple(
-        sorted(
-            name
-            for name in FORMATS
-            if any(entry.effect == "weakened" for entry in convert([tool], name, memory=memory).tools[0].entries)
-        )
-    )
-
-
-def parameters_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a locked tool's arguments; a server that sends none takes any object."""
     schema = fields.get("inputSchema")
-    return schema if isinstance(schema, dict) else {"type": "object", "properties": {}}
+    return tuple(sorted(find_lossy_formats(schema))) if isinstance(schema, dict) else ()
 
 
 def _check_bounds(client: str, tool: LockedTool) -> None:

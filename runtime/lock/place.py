@@ -3,9 +3,10 @@
 import os
 from collections.abc import Sequence
 
-from runtime.lock.contents import LOCK_NAME
 from runtime.manifest import Source
 from runtime.resource_set import ResourceSet
+
+LOCK_NAME = "runtime.lock"
 
 
 def lock_path(sources: Sequence[Source], resources: ResourceSet) -> str:

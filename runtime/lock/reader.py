@@ -5,23 +5,20 @@ everything else that `validate` does. A tool's own lines are read as YAML when i
 the layout that `runtime.lock.writer` gives the file; any other is refused, for the file is not to be edited.
 """
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, NoReturn
 
-from runtime.lock.contents import FIELDS, LAYOUT, LOCK_NAME, Lock, LockedServer, LockedTool, LockError
-
-_HEAD = re.compile(r'(?:#.*\n)*version: (.*)\nruntime: "(.*)"\nclients:(?: \{\}\n)?')
-_SERVER = re.compile(
-    r'([0-9a-f]{64})\n    server: (".*")\n    serverVersion: (".*")\n    protocol: (".*")\n    tools:(?: \{\})?'
-)
-_TOOL = re.compile(r"([0-9a-f]{64})\n(?:        lossyFor: \[(.*)\]\n)?")
+from runtime.lock.contents import FIELDS, LAYOUT, Lock, LockedServer, LockedTool, LockError
+from runtime.lock.place import LOCK_NAME
 
 # Neither can stand anywhere else: what describes a tool is indented by eight blanks and more, and none of the fields
 # that stand at eight has that name.
 _CLIENT_MARK = "\n    definition: "
 _TOOL_MARK = "\n        sha256: "
+_LOSSY_MARK = "        lossyFor: ["
 _CONFLICT = "\n<<<<<<< "
+_HEX = frozenset("0123456789abcdef")
 
 
 def read_lock(path: str) -> Lock | None:
@@ -45,49 +42,70 @@ def parse_lock(text: str, path: str = LOCK_NAME) -> Lock:
     """The lock that a text holds. Raises LockError."""
     if _CONFLICT in text:
         _fail(text, text.index(_CONFLICT) + 1, "a merge left its conflict here")
-    head = _HEAD.match(text)
-    if head is None:
-        _fail(text, 0, "it does not start as a lock does")
-    if head[1] != str(LAYOUT):
-        raise LockError(text.count("\n", 0, head.start(1)) + 1, f"its version is {head[1]}, and {LAYOUT} is known")
-    servers: dict[str, LockedServer] = {}
+    at = 0
+    while text.startswith("#", at):
+        at = text.find("\n", at) + 1 or len(text)
+    version, at = _take(text, at, "version: ")
+    if version != str(LAYOUT):
+        _fail(text, at - 1, f"its version is {version}, and {LAYOUT} is known")
+    runtime, at = _take(text, at, "runtime: ")
+    clients, at = _take(text, at, "clients:")
     chunks = text.split(_CLIENT_MARK)
-    key = _take_key(chunks[0], head.end(), "  ", text, 0) if len(chunks) > 1 else None
+    if clients != (" {}" if len(chunks) == 1 else ""):
+        _fail(text, at - 1, "a list of clients is expected")
+    servers: dict[str, LockedServer] = {}
+    key = _take_key(chunks[0], at, "  ", text, 0) if len(chunks) > 1 else ("", 0)
     at = len(chunks[0])
     for index, chunk in enumerate(chunks[1:], 2):
         at += len(_CLIENT_MARK)
-        following = _take_key(chunk, 0, "  ", text, at) if index < len(chunks) else None
-        end = at + (following[1] if following is not None else len(chunk))
-        servers[str(key and key[0])] = _read_server(text, at, end)
+        following = _take_key(chunk, 0, "  ", text, at) if index < len(chunks) else ("", len(chunk))
+        servers[key[0]] = _read_server(text, at, at + following[1])
         key, at = following, at + len(chunk)
-    return Lock(path, head[2], servers)
+    return Lock(path, _unquote(runtime), servers)
+
+
+def _take(text: str, at: int, start: str) -> tuple[str, int]:
+    """What follows the start that the line has to have, and where the next line is."""
+    end = text.find("\n", at)
+    if end < 0 or not text.startswith(start, at):
+        _fail(text, at, f'"{start.strip()}" is expected here')
+    return text[at + len(start) : end], end + 1
 
 
 def _read_server(text: str, start: int, end: int) -> LockedServer:
     """The server whose lines these are, without the key and `definition:` that they follow."""
-    head = _SERVER.match(text, start, end)
-    if head is None:
-        _fail(text, start, "the client is not described as a lock does it")
+    definition, at = _take(text, start, "")
+    name, at = _take(text, at, "    server: ")
+    version, at = _take(text, at, "    serverVersion: ")
+    protocol, at = _take(text, at, "    protocol: ")
+    at -= 1  # the line end before `tools`, which is the last line where there are none
+    chunks = text[at:end].split(_TOOL_MARK)
+    if len(chunks) == 1 and chunks[0].rstrip() == "\n    tools: {}":
+        chunks = []
+    elif len(chunks) == 1 or not chunks[0].startswith("\n    tools:\n"):
+        _fail(text, at + 1, "a list of tools is expected here")
     tools: dict[str, LockedTool] = {}
-    chunks = text[head.end() : end].split(_TOOL_MARK)
-    key = _take_key(chunks[0], 0, "      ", text, head.end()) if len(chunks) > 1 else None
-    at = head.end() + len(chunks[0])
+    key = _take_key(chunks[0], 0, "      ", text, at) if chunks else ("", 0)
+    at += len(chunks[0]) if chunks else 0
     for index, chunk in enumerate(chunks[1:], 2):
         at += len(_TOOL_MARK)
-        following = _take_key(chunk, 0, "      ", text, at) if index < len(chunks) else None
-        stop = at + (following[1] if following is not None else len(chunk))
-        name = str(key and key[0])
-        tools[name] = _read_tool(name, text, at, stop)
+        following = _take_key(chunk, 0, "      ", text, at) if index < len(chunks) else ("", len(chunk))
+        tools[key[0]] = _read_tool(key[0], chunk[:64], text, at, at + following[1])
         key, at = following, at + len(chunk)
-    return LockedServer(head[1], _unquote(head[2]), _unquote(head[3]), _unquote(head[4]), tools)
+    return LockedServer(definition, _unquote(name), _unquote(version), _unquote(protocol), tools)
 
 
-def _read_tool(name: str, text: str, start: int, end: int) -> LockedTool:
+def _read_tool(name: str, digest: str, text: str, start: int, end: int) -> LockedTool:
     """The tool whose lines these are, without the key and `sha256:` that they follow."""
-    head = _TOOL.match(text, start, end)
-    if head is None:
+    if len(digest) < 64 or not _HEX.issuperset(digest):
         _fail(text, start, f'the digest of the tool "{name}" is none')
-    return LockedTool(name, head[1], tuple(head[2].split(", ")) if head[2] else (), _reader(text, head.end(), end))
+    start += 65
+    lossy: tuple[str, ...] = ()
+    if text.startswith(_LOSSY_MARK, start):
+        stop = text.index("\n", start)
+        lossy = tuple(text[start + len(_LOSSY_MARK) : stop - 1].split(", "))
+        start = stop + 1
+    return LockedTool(name, digest, lossy, partial(_read_fields, text, start, end))
 
 
 def _take_key(chunk: str, least: int, indent: str, text: str, offset: int) -> tuple[str, int]:
@@ -101,10 +119,6 @@ def _take_key(chunk: str, least: int, indent: str, text: str, offset: int) -> tu
 
 def _fail(text: str, place: int, message: str) -> NoReturn:
     raise LockError(text.count("\n", 0, place) + 1, message)
-
-
-def _reader(text: str, start: int, end: int) -> Callable[[], Mapping[str, Any]]:
-    return lambda: _read_fields(text, start, end)
 
 
 def _read_fields(text: str, start: int, end: int) -> Mapping[str, Any]:

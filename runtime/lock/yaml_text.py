@@ -47,6 +47,11 @@ def quote(text: str) -> str:
     return f'"{"".join(map(_escape, text))}"' if _HIDDEN.search(text) or '"' in text or "\\" in text else f'"{text}"'
 
 
+def reveal(text: str) -> str:
+    """The text on one line, with escapes for what nobody sees."""
+    return _HIDDEN.sub(lambda found: _escape(found[0]), text)
+
+
 def _escape(character: str) -> str:
     if character in _ESCAPED:
         return _ESCAPED[character]

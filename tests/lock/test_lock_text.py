@@ -7,7 +7,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from runtime.lock import Lock, LockedServer, LockedTool
+from runtime.lock.contents import Lock, LockedServer, LockedTool
 from runtime.lock.digest import digest_tool
 from runtime.lock.reader import parse_lock
 from runtime.lock.writer import lock_text
