@@ -135,6 +135,13 @@ class Connection:
         on_progress: Progress | None = None,
     ) -> Call:
         """Send a request; `finish` must follow. `deadline` and `last` are moments of the loop's clock."""
+        if asyncio.get_running_loop() is not self._loop:
+            raise McpError(
+                "the connection belongs to another event loop",
+                code="ERR_MCP_TRANSPORT",
+                resource=self.name,
+                hint="use a client in the event loop in which it was opened",
+            )
         call = Call(next(self._ids), method, params, self._loop.create_future(), deadline)
         if self.failure:
             call.fail(self.failure)

@@ -3,7 +3,10 @@
 import json
 import os
 import stat
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,14 +63,26 @@ class TokenStore:
         """Replace the file at once, never through a link, readable by its owner alone from the start."""
         if self._file is None:
             return
-        kept = self._read_all()
-        kept[self._server_url] = {**self._read(), key: value}
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=self._file.parent)  # of mode 0600
-        try:
-            with os.fdopen(descriptor, "w") as stream:
-                json.dump(kept, stream)
-            os.replace(temporary, self._file)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with locked(self._file.with_name(self._file.name + ".lock")):
+            kept = self._read_all()
+            kept[self._server_url] = {**self._read(), key: value}
+            descriptor, temporary = tempfile.mkstemp(dir=self._file.parent)  # of mode 0600
+            try:
+                with os.fdopen(descriptor, "w") as stream:
+                    json.dump(kept, stream)
+                os.replace(temporary, self._file)
+            except BaseException:
+                os.unlink(temporary)
+                raise
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Keep other processes from writing meanwhile, where the system has such locks."""
+    with open(file, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield

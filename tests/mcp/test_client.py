@@ -1,5 +1,6 @@
 """What outlives a single connection: restarts, servers that come late, lists that change."""
 
+import asyncio
 import json
 
 import anyio
@@ -196,6 +197,53 @@ def call(id, name, arguments):
     lines = [line for line in context.lines if line.startswith("server log")]
     assert lines[0] == "server log, info: line 0 ***"
     assert len(lines) <= 300
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        """
+capabilities = {"prompts": {}}
+def list_tools(id, params): raise Refused(-32601, "no such method")
+""",
+        """
+capabilities = {"prompts": {}}
+def list_tools(id, params): raise Refused(-32603, "no tools here")
+""",
+    ],
+)
+async def test_a_server_without_tools_has_none_and_one_warning(stdio, context, code):
+    async with stdio(code) as client:
+        assert await client.list_tools() == []
+
+    assert context.warnings == ["the server offers no tools"]
+
+
+async def test_a_list_that_comes_in_another_order_is_no_change(stdio, context):
+    code = """
+def call(id, name, arguments):
+    TOOLS.reverse()
+    notify("notifications/tools/list_changed")
+    return text("")
+"""
+    async with stdio(code) as client:
+        before = await client.list_tools()
+        await client.call_tool("echo", {})
+        after = await client.list_tools()
+
+    assert after is before
+    assert context.warnings == []
+
+
+async def test_a_connection_says_so_when_it_is_used_in_another_event_loop(stdio):
+    def use(client):
+        return asyncio.run(client.call_tool("echo", {}))
+
+    async with stdio() as client:
+        with pytest.raises(McpError) as caught:
+            await anyio.to_thread.run_sync(use, client)
+
+    assert caught.value.message == "the connection belongs to another event loop"
 
 
 async def test_closing_fails_what_still_waits(stdio):

@@ -216,4 +216,5 @@ async def test_a_token_file_replaces_a_link_and_keeps_other_servers(tmp_path):
         await TokenStore(server, file, None).set_tokens(OAuthToken(access_token=server))
 
     assert target.read_text() == "untouched"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert (await TokenStore("https://a", file, None).get_tokens()).access_token == "https://a"
