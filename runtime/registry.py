@@ -50,8 +50,11 @@ class Entry:
         return self._shape
 
     def check_shape(self) -> None:
-        """Raises what msgspec raises for fields of which no schema can be made."""
-        self._shape = shape_of(self.cls)
+        """Raises TypeError where no schema can be made of the fields."""
+        try:
+            self._shape = shape_of(self.cls)
+        except (TypeError, NameError) as error:  # what msgspec raises for types that it does not know
+            raise TypeError(f'no schema can be made of the fields of "{self.name}"') from error
 
     def fits(self, wanted: str) -> bool:
         """Whether a slot that asks for a contract or a kind takes this one."""
@@ -168,7 +171,7 @@ class Registry:
                 for entry in found:
                     entry.check_shape()
             except (Exception, SystemExit) as error:  # whatever the foreign module raises is the finding
-                return f'"{shown}" cannot be imported: {str(error) or type(error).__name__}'
+                return f'"{shown}" cannot be imported: {_reason(error)}'
             entries |= {entry.name.rpartition(".")[2]: entry for entry in found}
         if not entries:
             return f'"{os.path.basename(path)}" holds no kind'
@@ -183,14 +186,19 @@ def _import(module: str, name: str) -> Entry | Contract | None:
     try:
         __import__(module)
     except (Exception, SystemExit) as error:  # a third party's module may raise whatever it likes
-        reason = str(error) or type(error).__name__
-        raise Error(f'the kind "{name}" cannot be imported: {reason}', code="ERR_KIND_IMPORT", resource=name) from error
+        message = f'the kind "{name}" cannot be imported: {_reason(error)}'
+        raise Error(message, code="ERR_KIND_IMPORT", resource=name) from error
     for value in vars(sys.modules[module]).values():
         if getattr(value, "__kind__", None) == name:
             return Entry(value)
         if getattr(value, "__contract__", None) == name:
             return Contract(name)
     return None
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of what an exception says, or what it is."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _has_module(package: str, stem: str) -> bool:

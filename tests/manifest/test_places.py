@@ -32,7 +32,7 @@ def shown(text: str) -> str:
 
 
 def blanked(text: str) -> str:
-    """Blanks are all one: a line end of the text is a blank of a folded value, and a tab may be written as an escape."""
+    """Blanks are all one: a line end of the text is a blank of a folded value."""
     return re.sub(r"[ \t\r\n]", " ", text)
 
 

@@ -1,0 +1,3 @@
+"""Fails."""
+
+raise RuntimeError("the dome is shut")

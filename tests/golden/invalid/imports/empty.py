@@ -1,0 +1,1 @@
+"""No kind in here."""
