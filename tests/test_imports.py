@@ -10,12 +10,21 @@ ROOT = Path(__file__).parent.parent
 
 ROWS = (
     ("runtime.cli", "runtime.serve", "runtime.embedding"),
+    ("runtime.testing",),
+    ("runtime.cassette",),
     ("runtime.lifecycle", "runtime.resolver"),
     ("runtime.checks", "runtime.reference", "runtime.editor_schema"),
     ("runtime.lock",),
     ("runtime.graph", "runtime.resource_set", "runtime.registry", "runtime.shape"),
     ("runtime.kind", "runtime.known_tools", "runtime.manifest", "runtime.ai", "runtime.mcp"),
-    ("runtime.masking", "runtime.expressions", "runtime.contracts", "runtime.runs", "runtime.version"),
+    (
+        "runtime.masking",
+        "runtime.expressions",
+        "runtime.contracts",
+        "runtime.runs",
+        "runtime.version",
+        "runtime.yaml_text",
+    ),
     ("runtime.errors",),
     ("runtime.diagnostics",),
 )

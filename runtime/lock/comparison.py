@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from runtime.lock.contents import LockedServer, LockedTool
 from runtime.lock.digest import digest_tool
-from runtime.lock.yaml_text import quote, reveal
+from runtime.yaml_text import quote, reveal
 
 SHOWN = 160
 """Characters of a value that a line of text shows, a quarter of them before the first that differs."""

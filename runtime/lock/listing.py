@@ -9,9 +9,9 @@ import msgspec
 from runtime.errors import McpError
 from runtime.lock.contents import FIELDS, LockedServer, LockedTool
 from runtime.lock.digest import digest_tool
-from runtime.lock.yaml_text import LONGEST_KEY, quote
 from runtime.masking import Masker, mask_json
 from runtime.mcp.contracts import ServerInfo
+from runtime.yaml_text import LONGEST_KEY, quote
 
 DEEPEST = 90
 """Levels of a tool; a YAML document of ours has at most 100."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from runtime.errors import UsageError
 from runtime.lock.contents import LAYOUT, Lock, LockedServer, LockedTool
-from runtime.lock.yaml_text import quote, write_key, write_mapping
+from runtime.yaml_text import quote, write_key, write_mapping
 
 HEAD = (
     '# What the MCP servers of this set offered when "runtime lock" asked them. Commit this file, and do not edit it:\n'

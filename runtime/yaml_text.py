@@ -1,4 +1,4 @@
-"""JSON values as YAML that is good to review: sorted, one thing a line, text wrapped by sentence.
+"""JSON values as YAML that is good to review: one thing a line, text wrapped by sentence.
 
 Every YAML parser reads it alike, 1.1 or 1.2: a string that any of them could take for something else is quoted, and a
 character that a reader cannot see is written as an escape.
@@ -24,15 +24,15 @@ _HIDDEN = re.compile(
 _ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def write_mapping(value: Mapping[str, Any], indent: int) -> Iterator[str]:
-    """The lines of a mapping, its keys sorted."""
+def write_mapping(value: Mapping[str, Any], indent: int, *, is_sorted: bool = True) -> Iterator[str]:
+    """The lines of a mapping, keys sorted or as they come."""
     margin = " " * indent
-    for key in sorted(value):
+    for key in sorted(value) if is_sorted else value:
         name = write_key(key)
         if len(name) > LONGEST_KEY:
             yield f"{margin}? {name}"
             name = ""
-        first, *rest = _write_value(value[key], indent)
+        first, *rest = _write_value(value[key], indent, is_sorted)
         yield f"{margin}{name}:{first}"
         yield from rest
 
@@ -61,18 +61,18 @@ def _escape(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _write_value(value: Any, indent: int) -> list[str]:
+def _write_value(value: Any, indent: int, is_sorted: bool) -> list[str]:
     """What follows the colon of a key that stands at `indent`, and the lines below it."""
     if isinstance(value, Mapping):
-        return ["", *write_mapping(value, indent + 2)] if value else [" {}"]
+        return ["", *write_mapping(value, indent + 2, is_sorted=is_sorted)] if value else [" {}"]
     if isinstance(value, list):
-        return _write_list(value, indent)
+        return _write_list(value, indent, is_sorted)
     if isinstance(value, str):
         return _write_text(value, indent + 2)
     return [f" {_write_scalar(value)}"]
 
 
-def _write_list(items: list[Any], indent: int) -> list[str]:
+def _write_list(items: list[Any], indent: int, is_sorted: bool) -> list[str]:
     if not any(isinstance(item, (Mapping, list)) for item in items):
         flow = f" [{', '.join(map(_write_scalar, items))}]"
         if len(flow) + indent <= WIDTH:
@@ -81,10 +81,10 @@ def _write_list(items: list[Any], indent: int) -> list[str]:
     lines = [""]
     for item in items:
         if isinstance(item, Mapping) and item:
-            first, *rest = write_mapping(item, indent + 4)
+            first, *rest = write_mapping(item, indent + 4, is_sorted=is_sorted)
             lines += [f"{margin}- {first.lstrip(' ')}", *rest]
         else:
-            first, *rest = _write_value(item, indent + 2)
+            first, *rest = _write_value(item, indent + 2, is_sorted)
             lines += [f"{margin}-{first}", *rest]
     return lines
 
