@@ -45,22 +45,17 @@ class LineReader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.received += len(data)
-        if b"\n" not in data:
-            self._keep(data)
-            if self.dropped > FLOOD * self.limit:
-                self.on_flood()
-            return
-        first, *lines = data.split(b"\n")
-        rest = lines.pop()
-        self._keep(first)
-        self._end_line()
-        for line in lines:
-            if len(line) > self.limit:
-                self.on_overlong(line[:256], line[-256:])
-            elif line:
-                self.on_line(line)
-        if rest:
-            self._keep(rest)
+        start, end = 0, data.find(b"\n")  # `find` is many times as fast as `split` on long lines
+        while end >= 0:
+            if end > start or self._size or self._lost is not None:
+                self._keep(data[start:end])
+                self._end_line()
+            start = end + 1
+            end = data.find(b"\n", start)
+        if start < len(data):
+            self._keep(data[start:] if start else data)
+        if self.dropped > FLOOD * self.limit:
+            self.on_flood()
 
     def _keep(self, data: bytes) -> None:
         if self._lost is not None:
