@@ -13,7 +13,7 @@ ROWS = (
     ("runtime.testing",),
     ("runtime.cassette",),
     ("runtime.lifecycle", "runtime.resolver"),
-    ("runtime.checks", "runtime.reference", "runtime.editor_schema"),
+    ("runtime.checks", "runtime.importing", "runtime.reference", "runtime.editor_schema"),
     ("runtime.lock",),
     ("runtime.graph", "runtime.resource_set", "runtime.registry", "runtime.shape"),
     ("runtime.kind", "runtime.known_tools", "runtime.manifest", "runtime.ai", "runtime.mcp"),

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = {
+    "init": "write a manifest to start from",
+    "import": "turn another program's configuration into a manifest",
     "apply": "bring a set of manifests up, run what is asked, take everything down",
     "validate": "prove a set of manifests without starting anything",
     "lock": "record the tools of the set's MCP servers, or tell what has changed",
@@ -18,6 +20,8 @@ COMMANDS = {
     "resources": "list or read the resources of an MCP client of the set",
     "prompts": "list or get the prompts of an MCP client of the set",
 }
+_MODULES = {"import": "import_"}
+"""The modules of commands whose names are words of Python."""
 _INTERNAL = 70
 
 
@@ -31,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     import_msgspec()
     import_yaml()
-    module = __import__(f"runtime.cli.{name}", fromlist=["run"])
+    module = __import__(f"runtime.cli.{_MODULES.get(name, name)}", fromlist=["run"])
     import argparse
 
     # Finding out how wide the terminal is costs more than parsing, and matters to help alone.
