@@ -8,17 +8,21 @@ from runtime.ai.formats.encoding import encode, write_json
 from runtime.ai.formats.format import Schema
 from runtime.ai.formats.gemini_values import restrict
 from runtime.ai.formats.place import Place
-from runtime.ai.formats.report import Report
+from runtime.ai.formats.report import Effect, Report
 from runtime.ai.formats.schema import loops
 from runtime.ai.formats.schema.combining import NOTES, Combining
 from runtime.ai.formats.schema.equality import identity
 from runtime.ai.formats.schema.keywords import types_of, words
 from runtime.ai.formats.schema.merging import either
 from runtime.ai.formats.schema.phrases import describe, list_values, say, say_condition
+from runtime.ai.formats.schema.values import NOTES_ONLY
 
 _LEAF = words("type format description title default minimum maximum minItems maxItems")
 _KEPT = _LEAF | words("required propertyOrdering")
-_RESTATED = words("const enum oneOf exclusiveMinimum exclusiveMaximum patternProperties unevaluatedItems")
+_RESTATED = words(
+    "const enum oneOf exclusiveMinimum exclusiveMaximum patternProperties unevaluatedItems unevaluatedProperties"
+)
+_JUDGING = words("anyOf oneOf if dependentSchemas patternProperties additionalProperties")
 _REFERENCE = NOTES | {"$ref"}
 _PREFIX = "#/$defs/"
 _DEEPEST = 100
@@ -93,6 +97,7 @@ class Rewriting:
             part = self._combining.combine(part, place, said)
             if not isinstance(part, dict):
                 return part
+            self._report(place, "rewritten", 'what stood in "allOf" or beside a reference is merged')
         if "$ref" in part:
             return _refer(part, said)
         self._depth += 1
@@ -142,7 +147,8 @@ class Rewriting:
         sentence = say_condition(part) if word == "if" else say(word, part[word])
         if sentence:
             said.append(sentence)
-            self._report((place, word), "weakened", f'Gemini does not read "{word}"; only stated in words')
+            effect: Effect = "dropped" if word in NOTES_ONLY else "weakened"
+            self._report((place, word), effect, f'Gemini does not read "{word}"; only stated in words')
         elif word not in ("if", "minContains", "maxContains"):
             self._report((place, word), "dropped", f'Gemini does not read "{word}"')
 
@@ -157,6 +163,14 @@ class Rewriting:
                 self._bound(word, limit, part, fresh, place, said)
         if "patternProperties" in part:
             self._patterns(part, fresh, place, said)
+        self._leftovers(part, fresh, place, said)
+
+    def _leftovers(self, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
+        """`unevaluated*` in the words of `additionalProperties` and `items`, if nothing else judges."""
+        if part.get("unevaluatedProperties") is False and _JUDGING.isdisjoint(part):
+            fresh.setdefault("additionalProperties", False)
+        elif "unevaluatedProperties" in part:
+            self._drop("unevaluatedProperties", part, place, said)
         if part.get("unevaluatedItems") is False and "items" not in part and "prefixItems" in part:
             fresh["items"] = False
         elif "unevaluatedItems" in part:
@@ -168,15 +182,15 @@ class Rewriting:
             self._report(where, "weakened", '"oneOf" beside "anyOf" is only stated in words')
             said.append(f"Must also fit one of {write_json(part['oneOf'])}.")
             return
-        fresh["anyOf"] = self._list(part["oneOf"], (place, "oneOf"))
-        if not _are_apart(part["oneOf"], self._definitions):
-            self._report(where, "weakened", '"oneOf" is read as "anyOf"')
+        fresh["anyOf"] = self._list(part["oneOf"], where)
+        effect: Effect = "rewritten" if _are_apart(part["oneOf"], self._definitions) else "weakened"
+        self._report(where, effect, '"oneOf" is read as "anyOf"')
 
     def _constants(self, word: str, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
         values = part["enum"] if word == "enum" else [part["const"]]
         schemas, is_exact = restrict(values, types_of(fresh))
         if len(schemas) == 1:
-            fresh.update({"items": fresh["items"]} if "items" in fresh else {}, **schemas[0])
+            fresh.update({**schemas[0], "items": fresh["items"]} if "items" in fresh else schemas[0])
         elif schemas and "anyOf" not in fresh:
             fresh.pop("type", None)
             fresh["anyOf"] = schemas
@@ -185,12 +199,15 @@ class Rewriting:
         if not is_exact:
             said.append(list_values(values))
             self._report((place, word), "weakened", "Gemini has no such enumeration; only stated in words")
+        elif word == "const" or len(schemas) > 1:
+            self._report((place, word), "rewritten", "an enumeration under each type")
 
     def _bound(self, word: str, limit: str, part: Schema, fresh: Schema, place: Place, said: list[str]) -> None:
         value = part[word]
         is_lower = limit == "minimum"
         if set(types_of(part)) <= {"integer", "null"} and types_of(part):
             value = math.floor(value) + 1 if is_lower else math.ceil(value) - 1
+            self._report((place, word), "rewritten", f'moved by one into "{limit}"')
         else:
             said.append(say(word, value))
             self._report((place, word), "weakened", "Gemini has no bound that is itself excluded")
@@ -220,7 +237,7 @@ def _refer(part: Schema, said: list[str]) -> Schema:
 
 
 def _are_apart(branches: list[Any], definitions: dict[str, Any]) -> bool:
-    """Whether no value can fit two of the branches: their types differ, or a constant that all of them require."""
+    """Whether no value can fit two of the branches: they differ in type, in value, or in a constant all require."""
     known = [
         definitions[branch["$ref"][len(_PREFIX) :]] if "$ref" in branch else branch for branch in branches if branch
     ]
@@ -229,6 +246,9 @@ def _are_apart(branches: list[Any], definitions: dict[str, Any]) -> bool:
     types = [types_of(branch) for branch in known]
     names = {name for named in types for name in named} - {"number"}
     if all(len(named) == 1 for named in types) and len(names) == len(types):
+        return True
+    values = [branch.get("enum", [branch["const"]] if "const" in branch else []) for branch in known]
+    if all(values) and len({identity(value) for listed in values for value in listed}) == sum(map(len, values)):
         return True
     constants = [
         {

@@ -60,6 +60,7 @@ def _change_one(part: Schema, place: Place, report: Report) -> Schema:
     if "patternProperties" in part:
         part = _fix_pattern_properties(part, place, report)
     if "items" not in part and "array" in types_of(part):
+        report(place, "rewritten", 'an array without "items" has any members')
         part = {**part, "items": {}}
     return part
 

@@ -14,32 +14,34 @@ MARKS = words(
 
 _OUTSIDE = words("title description default deprecated examples example readOnly writeOnly")
 
+_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+
 Inner = Callable[[Any, Place], Any]
 """Repairs a schema inside the one at hand."""
 
 
-def modernise(published: dict[str, Any], fresh: dict[str, Any], inner: Inner, place: Place) -> bool:
-    """Say in `fresh`, the repaired copy of `published`, what old keywords said; whether anything changed."""
-    changed = _bound(fresh, "minimum", "exclusiveMinimum") | _bound(fresh, "maximum", "exclusiveMaximum")
+def modernise(published: dict[str, Any], fresh: dict[str, Any], inner: Inner, place: Place) -> list[str]:
+    """Say in `fresh`, the repaired copy of `published`, what old keywords said; the keywords that this replaced."""
+    replaced = [word for word, limit in _BOUNDS if _bound(fresh, limit, word)]
     if isinstance(published.get("items"), list):
         _tuple(published, fresh, inner, place)
-        changed = True
+        replaced.append("items")
     if "additionalItems" in fresh:
         del fresh["additionalItems"]
-        changed = True
+        replaced.append("additionalItems")
     if "dependencies" in fresh:
         _dependencies(fresh.pop("dependencies"), fresh, inner, (place, "dependencies"))
-        changed = True
-    if isinstance(fresh.get("required"), bool):  # of draft-03; hoisted by the schema around it
+        replaced.append("dependencies")
+    if isinstance(fresh.get("required"), bool):  # of draft-03; the schema around it takes it over
         del fresh["required"]
-        changed = True
-    if "properties" in published:
-        changed = _hoist_required(published["properties"], fresh) or changed
+        replaced.append("required")
+    if "properties" in published and _take_over_required(published["properties"], fresh):
+        replaced.append("required")
     if "nullable" in fresh:
         if fresh.pop("nullable") is True:
             _allow_null(fresh)
-        changed = True
-    return changed
+        replaced.append("nullable")
+    return replaced
 
 
 def name_listed(properties: list[Any]) -> Any:
@@ -84,7 +86,7 @@ def _is_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-def _hoist_required(properties: Any, fresh: dict[str, Any]) -> bool:
+def _take_over_required(properties: Any, fresh: dict[str, Any]) -> bool:
     if isinstance(properties, list):
         properties = name_listed(properties)
     if not isinstance(properties, dict):

@@ -29,7 +29,7 @@ def write_default(value: Any) -> str:
 
 def say(word: str, value: Any) -> str:
     """A sentence for a keyword and its value; empty where it says nothing to a model."""
-    if word in _TEMPLATES:
+    if word in _TEMPLATES and value != "":
         return _TEMPLATES[word].format(value)
     if word in _SWITCHES:
         on, off = _SWITCHES[word]

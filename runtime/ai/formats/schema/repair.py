@@ -75,8 +75,10 @@ class _Repair:
                 fresh[word] = fixed
         if not dialects.MARKS.isdisjoint(published):
             changed = self._refer(published, fresh, place) or changed
-            dialect = dialects.modernise(published, fresh, lambda value, at: self._schema(value, at, depth + 1), place)
-            changed = changed or dialect
+            replaced = dialects.modernise(published, fresh, lambda value, at: self._schema(value, at, depth + 1), place)
+            for word in replaced:
+                self._report((place, word), "rewritten", f'an older "{word}" is in the words of JSON Schema 2020-12')
+            changed = changed or bool(replaced)
         return fresh if changed else published
 
     def _odd(self, published: Any, place: Place) -> Any:

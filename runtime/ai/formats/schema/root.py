@@ -71,6 +71,9 @@ class _Unfolding:
         parts += [
             self.unfold(part, (inner, str(index)), depth + 1) for index, part in enumerate(schema.get("allOf", ()))
         ]
+        for word in ("$ref", "allOf"):
+            if word in schema:
+                self._report((place, word), "rewritten", f'"{word}" is merged into the object')
         for part in parts:
             flat = self._join(flat, part, place)
         for word in ("anyOf", "oneOf"):
@@ -122,7 +125,10 @@ def _takes_objects(schema: Schema) -> bool:
 
 
 def _unite(branches: Sequence[Schema], own: dict[str, Any]) -> Schema:
-    """One schema for all branches; a property that `own` has already is narrowed only if every branch does so."""
+    """One schema for all branches; a property that `own` has already is narrowed only if every branch does so.
+
+    What branches say of such a property otherwise is kept as text.
+    """
     properties = [branch.get("properties", {}) for branch in branches]
     variants: dict[str, list[Any]] = {}
     for listed in properties:
@@ -130,7 +136,8 @@ def _unite(branches: Sequence[Schema], own: dict[str, Any]) -> Schema:
             variants.setdefault(key, []).append(schema)
     united: Schema = {
         "properties": {
-            key: either(schemas) for key, schemas in variants.items() if key not in own or len(schemas) == len(branches)
+            key: _join_descriptions(schemas) if key in own and len(schemas) < len(branches) else either(schemas)
+            for key, schemas in variants.items()
         }
     }
     shared = set.intersection(*(set(branch.get("required", ())) for branch in branches))
@@ -140,6 +147,11 @@ def _unite(branches: Sequence[Schema], own: dict[str, Any]) -> Schema:
         if all(schema is not True and schema != {} for schema in rest):
             united["additionalProperties"] = either(rest)
     return united
+
+
+def _join_descriptions(schemas: Sequence[Any]) -> Schema:
+    texts = [schema["description"] for schema in schemas if isinstance(schema, dict) and "description" in schema]
+    return {"description": "\n".join(dict.fromkeys(texts))} if texts else {}
 
 
 def _say_branches(word: str, branches: Sequence[Schema]) -> str:

@@ -9,8 +9,22 @@ from runtime.ai.formats.schema.keywords import TYPES, words
 LOST = object()
 """Stands for a value of which nothing can be made."""
 
+_STRINGS = (
+    "date",
+    "datetime",
+    "date-time",
+    "uuid",
+    "uri",
+    "url",
+    "email",
+    "password",
+    "byte",
+    "bytes",
+    "binary",
+    "file",
+)
 _OTHER_NAMES = {
-    **dict.fromkeys(("str", "text", "char", "date", "datetime", "date-time", "uuid", "uri", "url", "email"), "string"),
+    **dict.fromkeys(("str", "text", "char", *_STRINGS), "string"),
     **dict.fromkeys(("int", "int32", "int64", "long", "short"), "integer"),
     **dict.fromkeys(("float", "double", "decimal", "numeric"), "number"),
     "bool": "boolean",
@@ -24,6 +38,10 @@ ANYTHING = ("any", "Any", "mixed", "unknown", "*")
 """What authors write for a type that is none: it says nothing, so nothing is lost with it."""
 
 
+_NEVER_SENT = ("undefined", "never", "void")
+"""What TypeScript has and JSON cannot hold."""
+
+
 def type_name(name: str) -> str | None:
     """The JSON Schema type that a name stands for, such as `integer` for `int` or `Int`; None for an unknown one."""
     lower = name.strip().lower()
@@ -35,8 +53,8 @@ def _types(value: Any) -> Any:
         return value if value in TYPES else type_name(value) or LOST
     if not isinstance(value, list) or not value:
         return LOST
-    names = [type_name(name) if isinstance(name, str) else None for name in value]
-    return LOST if None in names else _unless_equal(list(dict.fromkeys(names)), value)
+    names = [type_name(name) if isinstance(name, str) else None for name in value if name not in _NEVER_SENT]
+    return LOST if None in names or not names else _unless_equal(list(dict.fromkeys(names)), value)
 
 
 def _string(value: Any) -> Any:
@@ -115,7 +133,7 @@ FIXES: dict[str, Callable[[Any], Any]] = {
 """By keyword: the value itself, a repaired one, or `LOST`."""
 
 NOTES_ONLY = words(
-    "title description $comment format contentEncoding contentMediaType deprecated readOnly writeOnly examples default"
-    " example discriminator xml externalDocs"
+    "title description $comment format contentEncoding contentMediaType contentSchema deprecated readOnly writeOnly"
+    " examples default example discriminator xml externalDocs"
 )
 """Keywords that no call is ever refused for."""
