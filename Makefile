@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 PINS := pyproject.toml constraints.txt
 NPM_SERVERS := tests/npm/node_modules/.package-lock.json
 
-.PHONY: demo test lint bench
+.PHONY: demo test lint bench reference
 
 demo: .venv/demo.stamp
 	$(BIN)/runtime apply manifests/quickstart.yaml --prompt "What time is it in Tokyo?"
@@ -22,6 +22,9 @@ lint: .venv/lint.stamp
 
 bench: .venv/demo.stamp
 	$(BIN)/python benchmarks/command.py
+
+reference: .venv/demo.stamp
+	$(BIN)/python scripts/reference.py docs/reference
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv

@@ -32,6 +32,13 @@ class Field(msgspec.Struct, frozen=True):
     is_evaluated: bool
     """False where an expression may not stand."""
 
+    @property
+    def shown_default(self) -> str:
+        """The default as JSON; empty where it says nothing: a mapping's is that of the fields inside."""
+        if self.default is msgspec.UNSET or isinstance(self.default, dict) or self.default in ([], ""):
+            return ""
+        return msgspec.json.encode(self.default).decode()
+
 
 class Reference(msgspec.Struct, frozen=True):
     """A kind: what it is for, which contracts it keeps, its fields with those inside them."""
@@ -114,7 +121,7 @@ def _type(part: Mapping[str, Any], root: Mapping[str, Any]) -> str:
         return " or ".join(msgspec.json.encode(value).decode() for value in part["enum"])
     names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
     kind = part.get("type")
-    limits = [text.format(part[keyword]) for keyword, text in _LIMITS.items() if keyword in part]
+    limits = [_limit(keyword, text, part[keyword]) for keyword, text in _LIMITS.items() if keyword in part]
     limit = f", {', '.join(limits)}" if limits else ""
     if kind == "array":
         items = part.get("items")
@@ -123,6 +130,10 @@ def _type(part: Mapping[str, Any], root: Mapping[str, Any]) -> str:
         values = part.get("additionalProperties")
         return (f"mapping of {_type(values, root)}" if isinstance(values, dict) and values else "mapping") + limit
     return names.get(str(kind), "any value") + limit
+
+
+def _limit(keyword: str, text: str, bound: Any) -> str:
+    return "not empty" if keyword in ("minLength", "minItems") and bound == 1 else text.format(bound)
 
 
 def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:

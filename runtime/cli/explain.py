@@ -95,18 +95,10 @@ def _is_at(path: str, wanted: str) -> bool:
 
 
 def _print_field(field: Any) -> None:
-    need = "required" if field.is_required else _default(field)
+    need = "required" if field.is_required else field.shown_default and f"default {field.shown_default}"
     print(f"  {field.path}: {field.type}{f' ({need})' if need else ''}")
     if field.description:
         print(f"      {field.description}")
-
-
-def _default(field: Any) -> str:
-    import msgspec
-
-    if field.default is msgspec.UNSET or field.default in ({}, [], ""):
-        return ""
-    return f"default {msgspec.json.encode(field.default).decode()}"
 
 
 def _as_data(field: Any) -> dict[str, Any]:
