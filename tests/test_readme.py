@@ -17,7 +17,9 @@ import pytest
 from command import environment, left_behind, run
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
+GUIDES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page not in REFERENCE]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDES]
 LANGUAGES = {"yaml", "python", "console", "text"}
 FENCE = re.compile(r"^```(?P<words>\S.*)\n(?P<body>(?:.*\n)*?)^```$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
@@ -82,7 +84,7 @@ def check_console(block: Block, folder: Path) -> None:
         assert re.fullmatch(pattern, done.stdout, re.DOTALL), f"$ {command}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *REFERENCE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda page: page.name)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     targets = [page.parent / found[1] for found in LINK.finditer(page.read_text(encoding="utf-8"))]
 
