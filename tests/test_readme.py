@@ -84,7 +84,9 @@ def check_console(block: Block, folder: Path) -> None:
         assert re.fullmatch(pattern, done.stdout, re.DOTALL), f"$ {command}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, *REFERENCE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [*PAGES, *REFERENCE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda page: page.name
+)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     targets = [page.parent / found[1] for found in LINK.finditer(page.read_text(encoding="utf-8"))]
 
