@@ -24,6 +24,10 @@ _HIDDEN = re.compile(
 _ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
+class Tagged(str):
+    """YAML that is written as it stands, on one line, such as `!ref Name`."""
+
+
 def write_mapping(value: Mapping[str, Any], indent: int, *, is_sorted: bool = True) -> Iterator[str]:
     """The lines of a mapping, keys sorted or as they come."""
     margin = " " * indent
@@ -67,7 +71,7 @@ def _write_value(value: Any, indent: int, is_sorted: bool) -> list[str]:
         return ["", *write_mapping(value, indent + 2, is_sorted=is_sorted)] if value else [" {}"]
     if isinstance(value, list):
         return _write_list(value, indent, is_sorted)
-    if isinstance(value, str):
+    if isinstance(value, str) and not isinstance(value, Tagged):
         return _write_text(value, indent + 2)
     return [f" {_write_scalar(value)}"]
 
@@ -91,6 +95,8 @@ def _write_list(items: list[Any], indent: int, is_sorted: bool) -> list[str]:
 
 def _write_scalar(value: Any) -> str:
     """A value on one line, such as may stand in `[a, b]`."""
+    if isinstance(value, Tagged):
+        return value
     if isinstance(value, str):
         return write_key(value)
     if value is None or isinstance(value, bool):

@@ -10,13 +10,13 @@ ROOT = Path(__file__).parent.parent
 
 ROWS = (
     ("runtime.cli", "runtime.serve", "runtime.embedding"),
-    ("runtime.testing",),
+    ("runtime.preview", "runtime.testing"),
     ("runtime.cassette",),
     ("runtime.lifecycle", "runtime.resolver"),
     ("runtime.checks", "runtime.importing", "runtime.reference", "runtime.editor_schema"),
     ("runtime.lock",),
     ("runtime.graph", "runtime.resource_set", "runtime.registry", "runtime.shape"),
-    ("runtime.kind", "runtime.known_tools", "runtime.manifest", "runtime.ai", "runtime.mcp"),
+    ("runtime.effects", "runtime.kind", "runtime.known_tools", "runtime.manifest", "runtime.ai", "runtime.mcp"),
     (
         "runtime.masking",
         "runtime.expressions",

@@ -12,10 +12,12 @@ from typing import Any
 from runtime.checks.findings import Findings
 from runtime.checks.includes import read_included
 from runtime.checks.values import value_problem
+from runtime.diagnostics import Diagnostic
 from runtime.errors import ManifestError
 from runtime.expressions import names_in
 from runtime.manifest import Expression, Include
 from runtime.manifest.places import places_in
+from runtime.masking import MASK
 from runtime.resource_set import Resource, ResourceSet
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -44,6 +46,15 @@ def read_values(resources: ResourceSet, wanted: list[Resource], environment: Map
     if findings.diagnostics:
         raise ManifestError(findings.sorted())
     return values
+
+
+def preview_values(
+    resources: ResourceSet, wanted: list[Resource], environment: Mapping[str, str]
+) -> tuple[Values, list[Diagnostic]]:
+    """The values of variables for show, each secret as `***` without being read; and what was found of the former."""
+    findings = Findings([])
+    values = _read(resources, wanted, _PreviewReader(resources, environment), findings)
+    return values, findings.sorted()
 
 
 def check_environment(resources: ResourceSet, findings: Findings) -> None:
@@ -204,6 +215,13 @@ def _not_there(command: str) -> str:
 
 def _without_line_end(text: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
+
+
+class _PreviewReader(_Reader):
+    """Reads no secret."""
+
+    def read(self, block: str, name: str) -> Any:
+        return MASK if block == "secrets" else super().read(block, name)
 
 
 def _first_folder(resources: ResourceSet) -> str:

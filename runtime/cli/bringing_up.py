@@ -1,17 +1,15 @@
 """What the commands that start something share: a checked set, what of it is wanted, signals, the event loop."""
 
 import signal
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from runtime.checks import Checked, check
-from runtime.cli.output import print_findings
+from runtime.checks import Checked
 from runtime.cli.progress import PlainReport, make_report
-from runtime.diagnostics import Diagnostic
+from runtime.cli.reading import print_found
+from runtime.cli.reading import read_checked as read_checked
 from runtime.errors import Error, ManifestError, UsageError
-from runtime.manifest import read_sources
 from runtime.masking import Masker
 from runtime.registry import Entry
 from runtime.resolver import Resolved, resolve
@@ -28,30 +26,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--verbose", action="store_true", help="what servers log, and what is retried")
 
 
-def read_checked(options: Namespace, *, with_lock: bool = False) -> Checked:
-    """The set of the command line; findings go to standard error, and ManifestError is raised where one is an error.
-
-    `with_lock` goes by the lock of the options `--lock` and `--locked`.
-    """
-    sources = read_sources(options.paths)
-    if with_lock:
-        checked = check(sources, locked=options.locked, lock_file=options.lock)
-    else:
-        checked = check(sources, with_lock=False)
-    if checked.diagnostics and (checked.errors or not options.quiet):
-        print_findings(checked, sys.stderr, options)
-    if checked.errors:
-        raise ManifestError(checked.diagnostics)
-    return checked
-
-
 def resolve_printed(checked: Checked, roots: list[Resource], options: Namespace) -> Resolved:
     """Values for what is wanted; what is missing goes to standard error, all of it, before anything starts."""
     try:
         return resolve(checked, roots)
     except ManifestError as error:
-        found: list[Diagnostic] = list(error.diagnostics)
-        print_findings(Checked(checked.sources, checked.resources, checked.scopes, found), sys.stderr, options)
+        print_found(checked, error.diagnostics, options)
         raise
 
 

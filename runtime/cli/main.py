@@ -12,6 +12,8 @@ COMMANDS = {
     "import": "turn another program's configuration into a manifest",
     "apply": "bring a set of manifests up, run what is asked, take everything down",
     "validate": "prove a set of manifests without starting anything",
+    "plan": "tell what apply would do, with nothing started",
+    "config": "print the set of manifests as it will be, secrets masked",
     "lock": "record the tools of the set's MCP servers, or tell what has changed",
     "tools": "list the tools that agents offer, in a model provider's own format",
     "explain": "explain a kind, a field, or the code of a finding",
