@@ -1,8 +1,10 @@
 """A command on a terminal of its own: what it shows there, and what is typed into it."""
 
+import fcntl
 import os
 import select
 import subprocess
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,6 +65,7 @@ def on_terminal(folder: Path, *arguments: str, stdout: int | None = None, **more
         stdout=theirs if stdout is None else stdout,
         stderr=theirs,
         start_new_session=True,
+        preexec_fn=_take_terminal,
     )
     os.close(theirs)
     try:
@@ -73,3 +76,8 @@ def on_terminal(folder: Path, *arguments: str, stdout: int | None = None, **more
         os.close(ours)
         for left in left_behind(folder):
             left.kill()
+
+
+def _take_terminal() -> None:
+    """Make the terminal the one whose Ctrl-C is a signal to the command."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -101,6 +101,8 @@ class StructuredOutput(Fields):
 @kind("Ai.Agent", implements=Invocable)
 class Agent(Kind):
     """A model that works with tools until it has an answer."""
+
+    is_conversational: ClassVar[bool] = True  # `runtime chat` can talk with it
 
     model: Slot[Model, "The model that is asked."]
     system: Annotated[str, Meta(description="The system text: who the agent is and how it works.")] = ""

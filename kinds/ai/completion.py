@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
@@ -14,6 +14,8 @@ from runtime.kind import Context, Kind, Slot, kind
 @kind("Ai.Completion", implements=Invocable)
 class Completion(Kind):
     """One turn of a model, without tools: text in, text out."""
+
+    is_conversational: ClassVar[bool] = True  # `runtime chat` can talk with it
 
     model: Slot[Model, "The model that is asked."]
     system: Annotated[str, Meta(description="The system text.")] = ""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from runtime.ai.approval import ApprovalRequest, Decision
 from runtime.ai.selection import make_filter
+from runtime.cli.lines import wait_for_input
 from runtime.cli.output import encodable
 from runtime.cli.progress import PlainReport
 from runtime.cli.terminal_text import reveal, reveal_json
@@ -69,15 +70,8 @@ class TerminalApprover:
 
 async def read_line() -> str:
     """The next line that is typed on standard input; empty at its end."""
-    descriptor = sys.stdin.fileno()
-    loop = asyncio.get_running_loop()
-    typed = asyncio.Event()
-    loop.add_reader(descriptor, typed.set)
-    try:
-        await typed.wait()
-        return os.read(descriptor, LONGEST_LINE).decode("utf-8", "replace")
-    finally:
-        loop.remove_reader(descriptor)
+    await wait_for_input(sys.stdin.fileno())
+    return os.read(sys.stdin.fileno(), LONGEST_LINE).decode("utf-8", "replace")
 
 
 def _show(text: str) -> None:

@@ -54,10 +54,15 @@ def find_invocable(checked: Checked, name: str) -> Resource:
     raise UsageError(f'there is no agent "{name}"', hint=f"there are: {names}" if names else "the set has none")
 
 
-def run_until_signal(main: Callable[[PlainReport], Awaitable[int]], options: Namespace) -> int:
+def run_until_signal(
+    main: Callable[[PlainReport], Awaitable[int]],
+    options: Namespace,
+    interrupt: Callable[[], bool] = lambda: False,
+) -> int:
     """Run `main` on an event loop; SIGINT, SIGTERM and SIGHUP cancel it once, and it cleans up.
 
     Gives what `main` gives, or 128 + the signal. A second signal ends every server at once, and then the process.
+    `interrupt` is asked first at SIGINT: where it gives True, it has stopped something smaller than the whole.
     """
     import asyncio
 
@@ -69,6 +74,8 @@ def run_until_signal(main: Callable[[PlainReport], Awaitable[int]], options: Nam
         task = asyncio.ensure_future(_awaited(main(report)))
 
         def stop(number: signal.Signals) -> None:
+            if number == signal.SIGINT and interrupt():
+                return
             caught.append(number)
             if len(caught) > 1:
                 _end_now(128 + number)

@@ -11,6 +11,7 @@ COMMANDS = {
     "init": "write a manifest to start from",
     "import": "turn another program's configuration into a manifest",
     "apply": "bring a set of manifests up, run what is asked, take everything down",
+    "chat": "talk with an agent of a set of manifests",
     "validate": "prove a set of manifests without starting anything",
     "plan": "tell what apply would do, with nothing started",
     "config": "print the set of manifests as it will be, secrets masked",

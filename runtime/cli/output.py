@@ -5,6 +5,7 @@ import sys
 from typing import Any, TextIO
 
 from runtime.checks import Checked
+from runtime.cli.terminal_text import disarm
 from runtime.diagnostics.render import as_text
 from runtime.errors import Error
 
@@ -41,9 +42,9 @@ def write(text: str) -> None:
 
 def print_error(error: Error) -> None:
     """An error as people read it: what is wrong, with what, and what to do."""
-    print(encodable(f"error: {error} [{error.code}]", sys.stderr), file=sys.stderr)
+    print(encodable(disarm(f"error: {error} [{error.code}]"), sys.stderr), file=sys.stderr)
     if error.hint:
-        print(encodable(f"    hint: {error.hint}", sys.stderr), file=sys.stderr)
+        print(encodable(disarm(f"    hint: {error.hint}"), sys.stderr), file=sys.stderr)
 
 
 def encodable(text: str, stream: TextIO) -> str:

@@ -3,6 +3,8 @@
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from runtime.cli.output import encodable, has_colour
@@ -45,6 +47,15 @@ class PlainReport(Report):
         """A line of the command's own."""
         if not self._is_quiet:
             self._line(message)
+
+    @contextmanager
+    def written_to(self, stream: TextIO) -> Iterator[None]:
+        """Within the block lines go to another stream, such as one that keeps clear of what somebody types."""
+        usual, self._stream = self._stream, stream
+        try:
+            yield
+        finally:
+            self._stream = usual
 
     def close(self) -> None:
         """Nothing is left on the screen that is not a line."""
