@@ -11,7 +11,7 @@ from runtime.checks import Checked
 from runtime.checks.environment import Values, preview_values
 from runtime.checks.includes import read_included
 from runtime.diagnostics import Diagnostic
-from runtime.diagnostics.credentials import CREDENTIAL
+from runtime.diagnostics.credentials import replace_credentials
 from runtime.expressions import ExpressionError, Scope
 from runtime.manifest import Expression, Include, Sequence
 from runtime.manifest import Mapping as Fields
@@ -92,4 +92,4 @@ class Preview:
 
 def _starred(text: str) -> str:
     """The text without what looks like a credential that was written into the manifest."""
-    return CREDENTIAL.sub(MASK, text)
+    return replace_credentials(text, MASK)

@@ -1,7 +1,7 @@
 """Credentials written into a manifest."""
 
 from runtime.checks.findings import Findings
-from runtime.diagnostics.credentials import CREDENTIAL
+from runtime.diagnostics.credentials import has_credential
 from runtime.manifest import Expression, strings
 from runtime.resource_set import ResourceSet
 
@@ -15,7 +15,7 @@ def check_literals(resources: ResourceSet, findings: Findings) -> None:
         if resource.owner is not None or id(resource.source) not in suspects:
             continue
         for text, place in strings(resource.body, resource.body.start):
-            if CREDENTIAL.search(text):
+            if has_credential(text):
                 hint = 'take it out: "${{ secrets.name }}" reads it from the environment'
                 if isinstance(text, Expression):
                     hint = "take the credential out of the text around the expression"
@@ -25,4 +25,4 @@ def check_literals(resources: ResourceSet, findings: Findings) -> None:
 
 def _is_suspect(text: str) -> bool:
     """A quick look at the whole text, escapes and folding included, before any value is looked at."""
-    return CREDENTIAL.search(text) is not None or "\\" in text
+    return "\\" in text or has_credential(text)

@@ -1,9 +1,17 @@
 """What real credentials look like, by the forms that their issuers give them."""
 
-import re
+from collections.abc import Callable
+from functools import cache
+from re import VERBOSE, Match, Pattern, compile
 
-CREDENTIAL = re.compile(
-    r"""
+_MARKS = tuple(
+    "sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- AIza GOCSPX- ya29. AKIA ASIA hf_ npm_ pypi- r8_ k_live_"
+    " k_test_ shpat_ shpca_ shppa_ shpss_ gsk_ xai- pplx- tvly- SG. _v1_ hvs. ntn_ lin_api_ dapi sbp_ eyJ".split()
+) + ("PRIVATE KEY",)
+"""What every credential below has in it: looked for first, since the pattern costs more to compile than a small manifest
+takes to check."""
+
+_FORMS = r"""
     (?<![A-Za-z0-9_-])(?:
         sk-(?=[A-Za-z_-]*[A-Z0-9])[A-Za-z0-9_-]{20,}               # OpenAI, Anthropic, OpenRouter, DeepSeek
       | gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{30,} | glpat-[A-Za-z0-9_-]{20,}
@@ -18,11 +26,24 @@ CREDENTIAL = re.compile(
       | eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}   # a JSON web token
       | -----BEGIN[ ](?:[A-Z]+[ ])*PRIVATE[ ]KEY-----
     )
-    """,
-    re.VERBOSE,
-)
+    """
+
+
+@cache
+def _pattern() -> Pattern[str]:
+    return compile(_FORMS, VERBOSE)
+
+
+def has_credential(text: str) -> bool:
+    """Whether something in a text has the form of a real credential."""
+    return any(mark in text for mark in _MARKS) and _pattern().search(text) is not None
+
+
+def replace_credentials(text: str, replacement: str | Callable[[Match[str]], str]) -> str:
+    """The text with each credential in it replaced, as `re.sub` does."""
+    return _pattern().sub(replacement, text) if has_credential(text) else text
 
 
 def starred(text: str) -> str:
     """The text with a star for each character of a credential in it: findings go where everybody reads them."""
-    return CREDENTIAL.sub(lambda found: "*" * len(found[0]), text)
+    return replace_credentials(text, lambda found: "*" * len(found[0]))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from runtime.diagnostics.credentials import CREDENTIAL
+from runtime.diagnostics.credentials import replace_credentials
 from runtime.importing.draft import Declared, Draft
 from runtime.importing.values import is_secret_name, snake
 
@@ -110,7 +110,7 @@ class Texts:
             return self._secret(f"{snake(self.owner)}_TOKEN", found[0], place)
 
         text = text.replace("${{", '${{ "${{" }}')  # as it stands it would be an expression
-        return CREDENTIAL.sub(without_credential, _PASSWORD.sub(without_password, text))
+        return replace_credentials(_PASSWORD.sub(without_password, text), without_credential)
 
     def _from_environment(self, inside: str) -> str | None:
         found = _VARIABLE.fullmatch(inside.strip())
