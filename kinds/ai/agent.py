@@ -64,6 +64,15 @@ class RunLimits(Fields):
         | UnsetType
     ) = UNSET
     seconds: Annotated[float, Meta(description="Seconds from start to answer.", gt=0)] | UnsetType = UNSET
+    cost: (
+        Annotated[
+            float,
+            Meta(
+                description="Cost of all turns by the `prices` of the model, after which it is not asked again.", gt=0
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class HistoryLimits(Fields):
@@ -169,12 +178,17 @@ class Agent(Kind):
     def inspect(cls, inspection: Inspection) -> None:
         """PREFIX_INVALID: a prefix that no legal name of a tool of the model's provider can have.
 
-        SCHEMA_VALUE: an `output.schema` that is no JSON Schema, at the faulty place.
+        SCHEMA_VALUE: an `output.schema` that is no JSON Schema, at the faulty place; a limit of cost where the model
+        has no prices.
         """
         for place, schema in inspection.find("output", "schema"):
             for inside, wrong in find_schema_faults(schema):
                 inspection.report("SCHEMA_VALUE", (*place, *inside), wrong)
         model = inspection.at("model")
+        if model is not None and "prices" in model.kind.__struct_fields__ and not model.has("prices"):
+            for place, _ in inspection.find("limits", "cost", expressions=True):
+                wrong = f'the cost is not known: the model "{model.title}" has no `prices`'
+                inspection.report("SCHEMA_VALUE", place, wrong)
         tool_format = model.kind.find_tool_rules(model)[0] if model is not None else ""
         for path, prefix in inspection.find("toolProviders", "*", "prefix"):
             reason = find_prefix_fault(prefix, tool_format) if isinstance(prefix, str) else None
@@ -228,7 +242,7 @@ class Agent(Kind):
                 self.max_result_characters,
                 self.require_approval,
             ),
-            limits=Limits(_given(most.tokens), _given(most.tool_calls), _given(most.seconds)),
+            limits=Limits(_given(most.tokens), _given(most.tool_calls), _given(most.seconds), _given(most.cost)),
             output=output,
             history=history if history != HistoryRule() else None,
         )

@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from kinds.ai.scripting.fields import ScriptedRule, ScriptedTurn, find_pattern_fault
 from runtime.ai.contracts import Model
+from runtime.ai.prices import PricesField
 from runtime.errors import StartError
 from runtime.kind import Context, Inspection, Kind, kind
 
@@ -28,6 +29,8 @@ class ScriptedModel(Kind):
         Annotated[Sequence[ScriptedRule], Meta(description="Answers by condition; the first that fits.", min_length=1)]
         | UnsetType
     ) = UNSET
+
+    prices: PricesField = UNSET
 
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:
@@ -50,6 +53,6 @@ class ScriptedModel(Kind):
         if self.turns and self.rules:
             raise StartError("a scripted model takes `turns` or `rules`, not both", resource=context.name)
         if self.turns or self.rules:
-            yield Script(context, self.turns or (), self.rules or ())
+            yield Script(context, self.turns or (), self.rules or (), self.prices)
         else:
             yield Demo()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ModelRequest, TextDelta, TurnEnd
+from runtime.ai.prices import PricesField, add_cost
 from runtime.ai.provider_fields import ApiKey, Headers, MaxRetries, ModelName, Query, TimeoutMs
 from runtime.kind import Context, Fields, Inspection, Kind, kind
 
@@ -80,6 +81,7 @@ class AnthropicModel(Kind):
     query: Query = {}
     timeout_ms: TimeoutMs = 600_000
     max_retries: MaxRetries = 2
+    prices: PricesField = UNSET
 
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:
@@ -127,6 +129,7 @@ class MessagesModel:
         self.summary = fields.model
         self._model = fields.model
         self._options = fields.options
+        self._prices = fields.prices
         self._cache = _read_cache(fields.cache_control)
         self._endpoint = endpoint
 
@@ -149,7 +152,7 @@ class MessagesModel:
                         yield TextDelta(added)
             if pauses == MOST_PAUSES or not reply.resume():
                 break
-        yield reply.end()
+        yield add_cost(reply.end(), self._prices)
 
 
 def _read_cache(cache: CacheControl | UnsetType) -> dict[str, str] | None:

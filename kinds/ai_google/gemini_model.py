@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ModelRequest, TextDelta, TurnEnd
+from runtime.ai.prices import PricesField, add_cost
 from runtime.ai.provider_fields import ApiKey, Headers, MaxRetries, ModelName, Query, TimeoutMs
 from runtime.errors import ModelError
 from runtime.kind import Context, Kind, kind
@@ -54,6 +55,7 @@ class GeminiModel(Kind):
     query: Query = {}
     timeout_ms: TimeoutMs = 600_000
     max_retries: MaxRetries = 2
+    prices: PricesField = UNSET
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Model]:
@@ -74,7 +76,7 @@ class GeminiModel(Kind):
             timeout_ms=self.timeout_ms,
             retries=Retries(self.max_retries, first=1.0, longest=60.0),
         ) as endpoint:
-            yield ContentModel(context.name, self.model, self.options, endpoint)
+            yield ContentModel(context.name, self, endpoint)
 
 
 class ContentModel:
@@ -83,13 +85,14 @@ class ContentModel:
     tool_format = GeminiModel.tool_format
     max_tools: int | None = None
 
-    def __init__(self, name: str, model: str, options: Mapping[str, Any], endpoint: "Endpoint") -> None:
+    def __init__(self, name: str, fields: GeminiModel, endpoint: "Endpoint") -> None:
         from kinds.ai_google.wire.request import Dialect
 
         self.name = name
-        self.summary = model
-        self._dialect = Dialect(model)
-        self._options = options
+        self.summary = fields.model
+        self._dialect = Dialect(fields.model)
+        self._options = fields.options
+        self._prices = fields.prices
         self._endpoint = endpoint
 
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
@@ -112,4 +115,4 @@ class ContentModel:
             if WRONG_KEY in error.message:
                 error.code, error.hint = "ERR_MODEL_AUTH", "check `apiKey`"
             raise
-        yield reply.end()
+        yield add_cost(reply.end(), self._prices)

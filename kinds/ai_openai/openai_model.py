@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ModelRequest, TextDelta, TurnEnd
+from runtime.ai.prices import PricesField, add_cost
 from runtime.ai.provider_fields import ApiKey, Headers, MaxRetries, ModelName, Query, TimeoutMs
 from runtime.kind import Context, Inspection, Kind, kind
 
@@ -55,6 +56,7 @@ class OpenaiModel(Kind):
     query: Query = {}
     timeout_ms: TimeoutMs = 600_000
     max_retries: MaxRetries = 2
+    prices: PricesField = UNSET
 
     @classmethod
     def find_tool_rules(cls, inspection: Inspection) -> tuple[str, int | None]:
@@ -118,6 +120,7 @@ class LiveModel:
         self.tool_format = wire.format
         self._model = fields.model
         self._options = fields.options
+        self._prices = fields.prices
         self._endpoint = endpoint
         self._wire = wire
 
@@ -139,4 +142,4 @@ class LiveModel:
                 added = reply.read(text)
                 if added:
                     yield TextDelta(added)
-        yield reply.end()
+        yield add_cost(reply.end(), self._prices)

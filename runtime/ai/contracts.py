@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from runtime.contracts import contract
 
@@ -89,13 +89,18 @@ class Message(Struct, rename="camel", omit_defaults=True):
 
 
 class Usage(Struct, frozen=True, rename="camel"):
-    """Tokens of a request, or of a run: prompt (cached ones included), completion (reasoning included)."""
+    """Tokens of a request, or of a run: prompt (cached ones included), completion (reasoning included).
+
+    `cost` is what they cost, in the currency of the prices that models were given; of turns without prices nothing is
+    in it, and without any it is not there.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     total_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    cost: float | UnsetType = UNSET
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -104,7 +109,14 @@ class Usage(Struct, frozen=True, rename="camel"):
             self.total_tokens + other.total_tokens,
             self.cached_tokens + other.cached_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            _add_costs(self.cost, other.cost),
         )
+
+
+def _add_costs(one: float | UnsetType, other: float | UnsetType) -> float | UnsetType:
+    if isinstance(one, UnsetType):
+        return other
+    return one if isinstance(other, UnsetType) else round(one + other, 12)  # digits below are noise
 
 
 FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]

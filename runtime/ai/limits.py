@@ -1,10 +1,10 @@
-"""Limits of a run: tokens, tool calls and time; going past one ends the run."""
+"""Limits of a run: tokens, cost, tool calls and time; going past one ends the run."""
 
 from collections.abc import Awaitable
 from typing import TypeVar
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
 from runtime.ai.contracts import Usage
 from runtime.errors import AgentError
@@ -18,6 +18,7 @@ class Limits(Struct, frozen=True):
     tokens: int | None = None
     tool_calls: int | None = None
     seconds: float | None = None
+    cost: float | None = None
 
 
 class Budget:
@@ -35,11 +36,23 @@ class Budget:
         if limit is not None and self._calls > limit:
             raise _past("toolCalls", limit, f"the model wants tool call {self._calls}, and {limit} are allowed")
 
-    def check_tokens(self, usage: Usage) -> None:
+    def check_usage(self, usage: Usage) -> None:
         """Before the model is asked again."""
         limit = self._limits.tokens
         if limit is not None and usage.total_tokens >= limit:
             raise _past("tokens", limit, f"the run used {usage.total_tokens} tokens, and {limit} are allowed")
+        most = self._limits.cost
+        if most is None or not usage.total_tokens:
+            return
+        if isinstance(usage.cost, UnsetType):
+            raise AgentError(
+                "the run has a limit of cost, and its model has no prices",
+                code="ERR_AGENT_LIMIT",
+                hint="give the model `prices`, or take `limits.cost` off the agent",
+                details={"limit": "cost", "value": most},
+            )
+        if usage.cost >= most:
+            raise _past("cost", most, f"the run cost {usage.cost:g}, and {most:g} is allowed")
 
     async def bound(self, work: Awaitable[T]) -> T:
         """The result of the work, which is cancelled when the run's time is over."""

@@ -109,7 +109,7 @@ class Run:
 
     async def _ask(self, step: int, budget: Budget) -> AsyncGenerator[TextDelta, None]:
         """One turn of the model: its text as it comes; at the end `_calls` are the tool calls that it wants."""
-        budget.check_tokens(self._usage)
+        budget.check_usage(self._usage)
         offer = await budget.bound(self._tools.offer())
         choice = offer.choose(self._choice)
         messages = self._history.trim(self.messages) if self._history else self.messages

@@ -2,9 +2,12 @@
 
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
-from runtime.ai.contracts import Text, TextDelta
+from msgspec import UnsetType
+
+from runtime.ai.contracts import Text, TextDelta, Usage
 from runtime.ai.events import Event, Finished, OutputRefused, ToolAnswered, ToolCalled
 from runtime.cli.output import encodable, has_colour, write
 from runtime.cli.terminal_text import disarm, reveal, reveal_json
@@ -38,8 +41,7 @@ class TurnView:
         elif isinstance(event, OutputRefused):
             self._note(f"asked again: {_cut(self._masker(event.message))}")
         elif isinstance(event, Finished) and self._is_terminal:
-            spent = _time(time.monotonic() - self._started)
-            self._note(f"{spent}, {event.usage.total_tokens} tokens" if event.usage.total_tokens else spent)
+            self._note(", ".join((_time(time.monotonic() - self._started), *_spent(event.usage))))
 
     def end_line(self) -> None:
         """Show what is held back, and end a line that text has begun."""
@@ -76,6 +78,13 @@ def measure(content: Any) -> str:
     )
     counted = f"{images} image{'' if images == 1 else 's'}"
     return shown if not images else f"{shown} and {counted}" if size else counted
+
+
+def _spent(usage: Usage) -> Iterator[str]:
+    if usage.total_tokens:
+        yield f"{usage.total_tokens} tokens"
+    if not isinstance(usage.cost, UnsetType):
+        yield f"cost {usage.cost:g}"
 
 
 def _time(seconds: float) -> str:

@@ -18,6 +18,7 @@ from kinds.ai.scripting.fields import (
     find_pattern_fault,
 )
 from runtime.ai.contracts import ModelRequest, TextDelta, ToolCall, TurnEnd, Usage
+from runtime.ai.prices import Prices, add_cost
 from runtime.errors import ModelError, StartError
 from runtime.kind import Context
 
@@ -31,11 +32,18 @@ class Script:
     tool_format = ""
     max_tools = None
 
-    def __init__(self, context: Context, turns: Sequence[ScriptedTurn], rules: Sequence[ScriptedRule]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        turns: Sequence[ScriptedTurn],
+        rules: Sequence[ScriptedRule],
+        prices: Prices | msgspec.UnsetType = msgspec.UNSET,
+    ) -> None:
         self.name = context.name
         self._context = context
         self._turns = turns
         self._rules = rules
+        self._prices = prices
         for condition in (*(turn.expect for turn in turns), *(rule.when for rule in rules)):
             for pattern in (condition.user, condition.tool_result, condition.system):
                 fault = find_pattern_fault(pattern)
@@ -60,7 +68,7 @@ class Script:
             raise ModelError(answer.error.message, code=answer.error.code, resource=self.name)
         calls = [self._fill_call(call, place, label, seen, scope) for place, call in enumerate(answer.tool_calls)]
         reason = answer.finish_reason or ("tool-calls" if calls else "stop")
-        yield TurnEnd(calls, reason, _usage(answer.usage))
+        yield add_cost(TurnEnd(calls, reason, _usage(answer.usage)), self._prices)
 
     def _next_turn(self, seen: Conversation) -> tuple[str, ScriptedAnswer, dict[str, str]]:
         count = len(self._turns)

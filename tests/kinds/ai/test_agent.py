@@ -124,6 +124,41 @@ async def test_history_limits_what_the_model_gets_to_see(apply):
             assert (await live["Main"].invoke(asked))["text"] == f"turn {turn}"
 
 
+PRICED = "turns:\n", "prices: { prompt: 1, completion: 10, cachedPrompt: 0.1 }\n    turns:\n"
+USAGE = "usage: { promptTokens: 1000000, cachedTokens: 500000, completionTokens: 200000 }"
+
+
+async def test_cost_is_told_and_limited_where_the_model_has_prices(apply):
+    turns = (ONE.replace("{ toolCalls", f"{{ {USAGE}, toolCalls", 1), "{ text: done, usage: { promptTokens: 100 } }")
+    manifest = agent(f"limits: {{ cost: 2.6 }}\n    {PROVIDERS}", *turns).replace(*PRICED)
+
+    answer = await invoke(apply, manifest)
+    with pytest.raises(AgentError) as raised:
+        await invoke(apply, manifest.replace("cost: 2.6", "cost: 2.55"))
+
+    assert answer["usage"]["cost"] == 2.5501
+    assert (raised.value.code, raised.value.message) == ("ERR_AGENT_LIMIT", "the run cost 2.55, and 2.55 is allowed")
+
+
+async def test_without_prices_there_is_no_cost_and_a_limit_of_it_fails_the_run(apply):
+    turns = (ONE.replace("{ toolCalls", f"{{ {USAGE}, toolCalls", 1), "{ text: done }")
+    chain = "model: { kind: Ai.FallbackModel, models: [!ref Model, !ref Model] }"
+    manifest = agent(f"limits: {{ cost: 1 }}\n    {PROVIDERS}", *turns).replace("model: !ref Model", chain)
+
+    assert "cost" not in (await invoke(apply, manifest.replace("{ cost: 1 }", "{}")))["usage"]
+    with pytest.raises(AgentError, match="its model has no prices"):
+        await invoke(apply, manifest)
+
+
+def test_limit_of_cost_without_prices_is_found_by_validate(validate):
+    found = validate(agent("limits: { cost: 1 }"))
+
+    assert [line.partition(" ")[2] for line in found if "RESOURCE_UNUSED" not in line] == [
+        'SCHEMA_VALUE the cost is not known: the model "Model" has no `prices`'
+    ]
+    assert "SCHEMA_VALUE" not in "".join(validate(agent("limits: { cost: 1 }").replace(*PRICED)))
+
+
 async def test_tool_timeout_and_result_length(apply):
     fields = f"toolTimeoutMs: 10\n    {PROVIDERS}"
     slow = agent(fields, ONE, "{ text: done }").replace("rules: [{ text:", "rules: [{ delayMs: 60000, text:")
@@ -234,7 +269,8 @@ def test_script_that_cannot_work_is_found_by_validate(validate):
         {"toolTimeoutMs": 0},
         {"toolTimeoutMs": None},
         {"limits": {"seconds": 0}},
-        {"limits": {"cost": 1}},
+        {"limits": {"cost": 0}},
+        {"limits": {"money": 1}},
         {"history": {"maxMessages": 0}},
         {"history": {"maxTokens": None}},
         {"requireApproval": "fs_*"},
