@@ -4,11 +4,40 @@ from collections.abc import Callable
 from functools import cache
 from re import VERBOSE, Match, Pattern, compile
 
-_MARKS = tuple(
-    "sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- AIza GOCSPX- ya29. AKIA ASIA hf_ npm_ pypi- r8_ k_live_"
-    " k_test_ shpat_ shpca_ shppa_ shpss_ gsk_ xai- pplx- tvly- SG. _v1_ hvs. ntn_ lin_api_ dapi sbp_ eyJ".split()
-) + ("PRIVATE KEY",)
-"""What every credential below has in it: looked for first, since the pattern costs more to compile than a small manifest
+_MARKS = (
+    *(
+        "sk-",
+        "ghp_",
+        "gho_",
+        "ghu_",
+        "ghs_",
+        "ghr_",
+        "github_pat_",
+        "glpat-",
+        "xox",
+        "xapp-",
+        "AIza",
+        "GOCSPX-",
+        "ya29.",
+    ),
+    *("AKIA", "ASIA", "hf_", "npm_", "pypi-", "r8_", "k_live_", "k_test_", "shpat_", "shpca_", "shppa_", "shpss_"),
+    *(
+        "gsk_",
+        "xai-",
+        "pplx-",
+        "tvly-",
+        "SG.",
+        "_v1_",
+        "hvs.",
+        "ntn_",
+        "lin_api_",
+        "dapi",
+        "sbp_",
+        "eyJ",
+        "PRIVATE KEY",
+    ),
+)
+"""What every credential below has in it, looked for first: the pattern costs more to compile than a small manifest
 takes to check."""
 
 _FORMS = r"""

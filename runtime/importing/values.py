@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from runtime.checks.environment import environment_name
-from runtime.diagnostics.credentials import CREDENTIAL
+from runtime.diagnostics.credentials import has_credential
 
 _RESERVED = re.compile(
     r"as|break|const|continue|else|false|for|function|if|import|in|let|loop|namespace|null|package|return|true|var|void"
@@ -54,7 +54,7 @@ class Values:
 
     def from_environment(self, variable: str, default: str | None = None) -> str:
         """What stands for `${VARIABLE}`: a secret, unless the name or a default says that everybody may see it."""
-        declared = {} if default is None or CREDENTIAL.search(default) else {"default": default}
+        declared = {} if default is None or has_credential(default) else {"default": default}
         if variable in _SAFE_VARIABLES or (default and not is_secret_name(variable)):
             return self.variable(variable, **declared)
         return self.secret(variable, **declared)
