@@ -4,39 +4,13 @@ from collections.abc import Callable
 from functools import cache
 from re import VERBOSE, Match, Pattern, compile
 
+# fmt: off
 _MARKS = (
-    *(
-        "sk-",
-        "ghp_",
-        "gho_",
-        "ghu_",
-        "ghs_",
-        "ghr_",
-        "github_pat_",
-        "glpat-",
-        "xox",
-        "xapp-",
-        "AIza",
-        "GOCSPX-",
-        "ya29.",
-    ),
-    *("AKIA", "ASIA", "hf_", "npm_", "pypi-", "r8_", "k_live_", "k_test_", "shpat_", "shpca_", "shppa_", "shpss_"),
-    *(
-        "gsk_",
-        "xai-",
-        "pplx-",
-        "tvly-",
-        "SG.",
-        "_v1_",
-        "hvs.",
-        "ntn_",
-        "lin_api_",
-        "dapi",
-        "sbp_",
-        "eyJ",
-        "PRIVATE KEY",
-    ),
+    "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "xapp-", "AIza", "GOCSPX-", "ya29.",
+    "AKIA", "ASIA", "hf_", "npm_", "pypi-", "r8_", "k_live_", "k_test_", "shpat_", "shpca_", "shppa_", "shpss_",
+    "gsk_", "xai-", "pplx-", "tvly-", "SG.", "_v1_", "hvs.", "ntn_", "lin_api_", "dapi", "sbp_", "eyJ", "PRIVATE KEY",
 )
+# fmt: on
 """What every credential below has in it, looked for first: the pattern costs more to compile than a small manifest
 takes to check."""
 
