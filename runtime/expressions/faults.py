@@ -38,9 +38,9 @@ _FUNCTIONS = re.findall(
 
 def syntax_fault(text: str, report: str) -> Fault:
     """Where an expression stopped to parse; `report` is what the library's parser alone says."""
-    found = _ERROR.search(report)
-    if found is None:
-        return Fault("CEL_SYNTAX", 0, "the expression does not parse")
+    exceeding, found = _exceeding(report), _ERROR.search(report)
+    if exceeding is not None or found is None:
+        return exceeding or Fault("CEL_SYNTAX", 0, "the expression does not parse")
     offset = _offset(text, int(found[1]), int(found[2]))
     message = _plain(found[3])
     unexpected, missing = _UNEXPECTED.search(message), _MISSING.search(message)
@@ -57,9 +57,20 @@ def syntax_fault(text: str, report: str) -> Fault:
     return Fault("CEL_SYNTAX", offset, f"the expression does not parse: {said}")
 
 
+def _exceeding(report: str) -> Fault | None:
+    """An expression that goes over a limit of the library."""
+    if "recursion" in report:
+        message = "the expression is nested too deeply, or is a sum of too many parts"
+        return Fault("CEL_SYNTAX", 0, message, "the limit is 32 levels")
+    if "codepoint limit" in report:
+        return Fault("CEL_SYNTAX", 0, "the expression is too long", "the limit is 100000 characters")
+    return None
+
+
 def type_faults(text: str, report: str, known: Mapping[str, str]) -> list[Fault]:
     """What is wrong with an expression that parses; `known` are the names in scope with their types."""
-    return list(_type_faults(text, report, known)) or [Fault("CEL_TYPE", 0, "the expression cannot be evaluated")]
+    faults = list(_type_faults(text, report, known))
+    return faults or [_exceeding(report) or Fault("CEL_TYPE", 0, "the expression cannot be evaluated")]
 
 
 def _type_faults(text: str, report: str, known: Mapping[str, str]) -> Iterator[Fault]:
@@ -150,6 +161,8 @@ def _did_you_mean(near: list[str]) -> str | None:
 
 
 def _offset(text: str, line: int, column: int) -> int:
+    if line > text.count("\n") + 1:  # what has no place is in line 4294967295
+        return 0
     at = 0
     for _ in range(line - 1):
         at = text.find("\n", at) + 1
