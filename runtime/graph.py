@@ -90,3 +90,32 @@ def circle(links: list[Edge], start: Edge) -> list[str]:
         way.append(node_or_none.title)
         node_or_none = came_from.get(node_or_none)
     return [start.source.title, *reversed(way)]
+
+
+def find_needs(resource: Resource, resources: ResourceSet) -> list[Resource]:
+    """What stands in the slots of a resource, in their order; each once."""
+    found: list[Resource] = []
+    for slot in resource.slots:
+        target = resources.by_name.get(slot.value.name) if type(slot.value) is Ref else slot.inline
+        if target is not None and target not in found:
+            found.append(target)
+    return found
+
+
+def start_order(resources: ResourceSet, roots: list[Resource]) -> list[Resource]:
+    """What has to be open for the roots, themselves included, each after what it needs. The set has no circle."""
+    ordered: list[Resource] = []
+    seen: set[Resource] = set()
+    for root in roots:
+        work = [(root, iter(find_needs(root, resources)))] if root not in seen else []
+        seen.add(root)
+        while work:
+            resource, rest = work[-1]
+            following = next((needed for needed in rest if needed not in seen), None)
+            if following is None:
+                ordered.append(resource)
+                work.pop()
+            else:
+                seen.add(following)
+                work.append((following, iter(find_needs(following, resources))))
+    return ordered

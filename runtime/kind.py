@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path  # dear to import, and here for its name alone
     from typing import Annotated as Slot  # a checker reads `Slot[Client, "..."]` as `Client`: what it holds in `open()`
 
+    from runtime.effects import Effect
     from runtime.known_tools import KnownTool, ToolOffer  # likewise
 else:
 
@@ -134,6 +135,15 @@ class Kind(Fields):
         nothing started, and only where there is a lock.
         """
         return None
+
+    @classmethod
+    def find_effects(cls, fields: Mapping[str, Any]) -> "Sequence[Effect]":
+        """What opening or using a resource of this kind does to the world, for `runtime plan`: programs, addresses.
+
+        `fields` are those of the manifest by their names there: secrets masked, references as they are, and expressions
+        where there is no value yet. Nothing is started, and no value of a variable or header goes into the answer.
+        """
+        return ()
 
     @classmethod
     def find_tool_rules(cls, inspection: Inspection) -> tuple[str, int | None]:

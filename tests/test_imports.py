@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 ROWS = (
     ("runtime.cli", "runtime.serve", "runtime.embedding"),
-    ("runtime.preview", "runtime.testing"),
+    ("runtime.plan", "runtime.preview", "runtime.testing"),
     ("runtime.cassette",),
     ("runtime.lifecycle", "runtime.resolver"),
     ("runtime.checks", "runtime.importing", "runtime.reference", "runtime.editor_schema"),

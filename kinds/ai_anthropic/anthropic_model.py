@@ -1,7 +1,7 @@
 """`AiAnthropic.AnthropicModel`: a model behind the Anthropic API, or any server that speaks it."""
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -14,6 +14,7 @@ from runtime.kind import Context, Fields, Inspection, Kind, kind
 
 if TYPE_CHECKING:
     from runtime.ai.endpoint import Endpoint
+    from runtime.effects import Effect
 
 ANTHROPIC = "https://api.anthropic.com"
 VERSION = "2026-10-21"
@@ -99,15 +100,22 @@ class AnthropicModel(Kind):
                         'leave it out, or set `apiVersion: "2023-06-01"` for a model that knows it',
                     )
 
+    @classmethod
+    def find_effects(cls, fields: Mapping[str, Any]) -> "Sequence[Effect]":
+        """The API's address."""
+        from runtime.effects import Connects
+
+        headers = {"x-api-key", "anthropic-version", *map(str.lower, fields.get("headers", ()))}
+        return [Connects(_find_address(fields.get("baseUrl")), sorted(headers))]
+
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Model]:
         from runtime.ai.endpoint import Retries
         from runtime.ai.provider import open_endpoint
 
-        base_url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC
         async with open_endpoint(
             context,
-            f"{base_url.rstrip('/')}/v1/messages",
+            _find_address(self.base_url or None),
             key=self.api_key,
             key_header="x-api-key",
             headers={"anthropic-version": self.api_version, **{k.lower(): v for k, v in self.headers.items()}},
@@ -153,6 +161,11 @@ class MessagesModel:
             if pauses == MOST_PAUSES or not reply.resume():
                 break
         yield add_cost(reply.end(), self._prices)
+
+
+def _find_address(base_url: str | None) -> str:
+    base_url = base_url or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC
+    return f"{base_url.rstrip('/')}/v1/messages"
 
 
 def _read_cache(cache: CacheControl | UnsetType) -> dict[str, str] | None:

@@ -1,7 +1,7 @@
 """`AiGoogle.GeminiModel`: a model behind the Gemini API, or any server that speaks it."""
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -15,8 +15,10 @@ from runtime.kind import Context, Kind, kind
 
 if TYPE_CHECKING:
     from runtime.ai.endpoint import Endpoint
+    from runtime.effects import Effect
 
 GOOGLE = "https://generativelanguage.googleapis.com"
+VERSION = "v1"
 WRONG_KEY = "API key not valid"
 """How the API tells, with status 400, that it does not know the key."""
 
@@ -42,7 +44,7 @@ class GeminiModel(Kind):
     ) = UNSET
     api_version: Annotated[
         str, Meta(description="The version of the API: `v1`, or `v1beta` for what is not in it.", pattern=r"^v\w+$")
-    ] = "v1"
+    ] = VERSION
     options: Annotated[
         Mapping[str, Any],
         Meta(
@@ -57,18 +59,22 @@ class GeminiModel(Kind):
     max_retries: MaxRetries = 2
     prices: PricesField = UNSET
 
+    @classmethod
+    def find_effects(cls, fields: Mapping[str, Any]) -> "Sequence[Effect]":
+        """The API's address."""
+        from runtime.effects import Connects
+
+        address = _find_address(fields.get("baseUrl"), fields.get("apiVersion", VERSION), str(fields["model"]))
+        return [Connects(address, sorted({"x-goog-api-key", *map(str.lower, fields.get("headers", ()))}))]
+
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Model]:
-        from urllib.parse import quote
-
         from runtime.ai.endpoint import Retries
         from runtime.ai.provider import open_endpoint
 
-        base_url = (self.base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or GOOGLE).rstrip("/")
-        name = self.model if self.model.startswith(("models/", "tunedModels/")) else f"models/{self.model}"
         async with open_endpoint(
             context,
-            f"{base_url}/{self.api_version}/{quote(name, safe='/:@')}:streamGenerateContent?alt=sse",
+            _find_address(self.base_url or None, self.api_version, self.model),
             key=self.api_key,
             key_header="x-goog-api-key",
             headers=self.headers,
@@ -77,6 +83,14 @@ class GeminiModel(Kind):
             retries=Retries(self.max_retries, first=1.0, longest=60.0),
         ) as endpoint:
             yield ContentModel(context.name, self, endpoint)
+
+
+def _find_address(base_url: str | None, version: str, model: str) -> str:
+    from urllib.parse import quote
+
+    base_url = (base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or GOOGLE).rstrip("/")
+    name = model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
+    return f"{base_url}/{version}/{quote(name, safe='/:@')}:streamGenerateContent?alt=sse"
 
 
 class ContentModel:

@@ -1,7 +1,7 @@
 """`AiOpenai.OpenaiModel`: a model behind the OpenAI API, or any server that speaks it."""
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -14,6 +14,7 @@ from runtime.kind import Context, Inspection, Kind, kind
 
 if TYPE_CHECKING:
     from runtime.ai.endpoint import Endpoint
+    from runtime.effects import Effect
 
 OPENAI = "https://api.openai.com/v1"
 PATHS = {"chat": "chat/completions", "responses": "responses"}
@@ -65,15 +66,22 @@ class OpenaiModel(Kind):
         url = next((url for _, url in inspection.find("baseUrl", expressions=True)), OPENAI)
         return "openai-responses" if api == "responses" else "openai", None if url == OPENAI else 0
 
+    @classmethod
+    def find_effects(cls, fields: Mapping[str, Any]) -> "Sequence[Effect]":
+        """The API's address."""
+        from runtime.effects import Connects
+
+        address = _find_address(fields.get("baseUrl"), fields.get("api", "chat"))
+        return [Connects(address, sorted({"authorization", *map(str.lower, fields.get("headers", ()))}))]
+
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Model]:
         from runtime.ai.endpoint import Retries
         from runtime.ai.provider import open_endpoint
 
-        base_url = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         async with open_endpoint(
             context,
-            f"{base_url.rstrip('/')}/{PATHS[self.api]}",
+            _find_address(self.base_url or None, self.api),
             key=self.api_key,
             key_header="authorization",
             key_prefix="Bearer ",
@@ -99,6 +107,11 @@ class Wire(NamedTuple):
     format: str
     encode_request: Callable[[str, Mapping[str, Any], ModelRequest, bytes], bytes]
     reply: Callable[[str, Callable[[str], str]], Reply]
+
+
+def _find_address(base_url: str | None, api: str) -> str:
+    base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+    return f"{base_url.rstrip('/')}/{PATHS.get(api, api)}"
 
 
 def _load_wire(api: str) -> Wire:

@@ -1,15 +1,18 @@
 """`Http.Request`: one request to a web service, as something that an agent's tool or a task can run."""
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.contracts import Invocable
 from runtime.errors import ToolError
 from runtime.kind import Context, Inspection, Kind, kind, per_call
+
+if TYPE_CHECKING:
+    from runtime.effects import Effect
 
 _SCOPE = per_call("inputs")
 _GIVEN = re.compile(r"\$\{\{[^}]*\binputs\b")
@@ -45,6 +48,13 @@ class HttpRequest(Kind):
             if len(before) > 1 and "/" not in before[0].partition("://")[2]:
                 message = "`inputs` may not stand in the host of an address"
                 inspection.report("SCHEMA_VALUE", path, message, "put it behind a slash, or into `query`")
+
+    @classmethod
+    def find_effects(cls, fields: Mapping[str, Any]) -> "Sequence[Effect]":
+        """The address, as far as it is known before a call."""
+        from runtime.effects import Connects
+
+        return [Connects(str(fields["url"]), sorted(fields.get("headers", ())))]
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Invocable]:

@@ -1,8 +1,8 @@
 """`Mcp.HttpClient`: speaks with an MCP server over Streamable HTTP."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -29,6 +29,9 @@ from runtime.mcp.fields import (
     SamplingField,
     ServerInstructions,
 )
+
+if TYPE_CHECKING:
+    from runtime.effects import Effect
 
 if TYPE_CHECKING:  # heavy: loaded when a connection is opened
     from runtime.mcp.client import McpClient
@@ -82,6 +85,17 @@ class HttpClient(Kind):
         for path, auth in inspection.find("auth"):
             if isinstance(auth, dict) and len(auth) != 1:
                 inspection.report("SCHEMA_VALUE", path, "`auth` takes exactly one way to prove who the client is")
+
+    @classmethod
+    def find_effects(cls, fields: Mapping[str, Any]) -> "Sequence[Effect]":
+        """The server, and the addresses that its sign-in names."""
+        from runtime.effects import Connects
+
+        auth = fields.get("auth", {})
+        headers = [*fields.get("headers", {}), *(["Authorization"] if auth else [])]
+        ways = [way for way in auth.values() if isinstance(way, Mapping)]
+        urls = [way[name] for way in ways for name in ("issuer", "idpTokenEndpoint") if name in way]
+        return [Connects(str(fields["url"]), sorted(set(headers))), *(Connects(str(url)) for url in urls)]
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:

@@ -1,9 +1,9 @@
 """`Mcp.StdioClient`: starts an MCP server as a child process and speaks with it over its pipes."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -29,6 +29,9 @@ from runtime.mcp.fields import (
     SamplingField,
     ServerInstructions,
 )
+
+if TYPE_CHECKING:
+    from runtime.effects import Effect
 
 if TYPE_CHECKING:  # heavy: loaded while the server boots
     from runtime.mcp.client import McpClient
@@ -100,6 +103,25 @@ class StdioClient(Kind):
                 find_command(str(command), given[0] if given else os.environ.get("PATH", os.defpath), inspection.folder)
             except McpError as error:
                 inspection.report("COMMAND_NOT_FOUND", path, error.message, error.hint)
+
+    @classmethod
+    def find_effects(cls, fields: Mapping[str, Any]) -> "Sequence[Effect]":
+        """The program, and the names of the variables that it gets."""
+        from runtime.effects import Starts
+        from runtime.mcp.environment import build_environment
+
+        given = [str(name) for name in fields.get("env", {})]
+        inherit = fields.get("inheritEnv", False)
+        names = build_environment(os.environ, {}, inherit if isinstance(inherit, (bool, list)) else False)
+        return [
+            Starts(
+                str(fields["command"]),
+                [str(word) for word in fields.get("args", ())],
+                fields.get("cwd"),
+                sorted(given),
+                sorted(names.keys() - given),
+            )
+        ]
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Client]:

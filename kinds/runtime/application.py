@@ -1,11 +1,15 @@
 """`Runtime.Application`: what a set of manifests needs from outside, and what applying it runs."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.contracts import Invocable
 from runtime.kind import FIXED, Fields, Kind, Slot, kind
+
+if TYPE_CHECKING:
+    from runtime.effects import Effect
 
 JsonType = Literal["string", "integer", "number", "boolean", "object", "array"]
 
@@ -80,3 +84,11 @@ class Application(Kind):
     imports: Annotated[Imports, Meta(extra_json_schema=FIXED)] = {}
     description: Annotated[str, Meta(description="What the set does.", extra_json_schema=FIXED)] = ""
     targets: list[Slot[Invocable, "What `apply` runs, in this order, when no prompt is given."]] = []
+
+    @classmethod
+    def find_effects(cls, fields: Mapping[str, Any]) -> "Sequence[Effect]":
+        """The commands that print secrets."""
+        from runtime.effects import Starts
+
+        commands = [secret["command"] for secret in fields.get("secrets", {}).values() if "command" in secret]
+        return [Starts(command[0], command[1:]) for command in commands]

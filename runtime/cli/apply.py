@@ -12,6 +12,7 @@ from runtime.cli import approval, bringing_up
 from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.locking import bring_up_locked
 from runtime.cli.progress import PlainReport
+from runtime.cli.reading import declared_targets, find_roots
 from runtime.cli.targets import run_targets
 from runtime.errors import UsageError
 from runtime.lifecycle import Live
@@ -49,10 +50,7 @@ def run(options: Namespace) -> int:
     inputs = {**_read_inputs(options.input), **({"prompt": prompt} if prompt is not None else {})}
     checked = bringing_up.read_checked(options, with_lock=True)
     targets = _targets(checked, options.agent, prompt)
-    roots = targets or bringing_up.invocables(checked)
-    if not roots:
-        roots = [resource for resource, _ in checked.resources.known() if resource.owner is None]
-    resolved = bringing_up.resolve_printed(checked, roots, options)
+    resolved = bringing_up.resolve_printed(checked, find_roots(checked, targets), options)
 
     async def main(report: PlainReport) -> int:
         approver = approval.TerminalApprover(options.approve, report, Masker(resolved.values.secrets))
@@ -115,12 +113,7 @@ def _targets(checked: Checked, agent: str | None, prompt: str | None) -> list[Re
     """What is to be run: the named agent; with a prompt the only one, or the application's; else its targets."""
     if agent is not None:
         return [bringing_up.find_invocable(checked, agent)]
-    application = checked.resources.application
-    declared = [
-        checked.resources.by_name[slot.value.name] if isinstance(slot.value, Ref) else slot.inline
-        for slot in (application.slots if application is not None else ())
-    ]
-    targets = [target for target in declared if target is not None]
+    targets = declared_targets(checked)
     if targets or prompt is None:
         return targets
     used = {slot.value.name for each in checked.resources.resources for slot in each.slots if type(slot.value) is Ref}

@@ -7,15 +7,14 @@ from typing import TypeVar
 
 from runtime.checks import Checked
 from runtime.cli.progress import PlainReport, make_report
+from runtime.cli.reading import find_invocable as find_invocable
+from runtime.cli.reading import invocables as invocables
 from runtime.cli.reading import print_found
 from runtime.cli.reading import read_checked as read_checked
-from runtime.errors import Error, ManifestError, UsageError
+from runtime.errors import Error, ManifestError
 from runtime.masking import Masker
-from runtime.registry import Entry
 from runtime.resolver import Resolved, resolve
 from runtime.resource_set import Resource
-
-INVOCABLE = "Runtime.Invocable"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -33,25 +32,6 @@ def resolve_printed(checked: Checked, roots: list[Resource], options: Namespace)
     except ManifestError as error:
         print_found(checked, error.diagnostics, options)
         raise
-
-
-def invocables(checked: Checked) -> list[Resource]:
-    """The named resources that can be run, in the order of the files."""
-    return [
-        resource
-        for resource in checked.resources.resources
-        if resource.owner is None and isinstance(resource.entry, Entry) and resource.entry.fits(INVOCABLE)
-    ]
-
-
-def find_invocable(checked: Checked, name: str) -> Resource:
-    """The agent, or other thing that can be run, of that name; UsageError with the names that there are."""
-    found = invocables(checked)
-    for resource in found:
-        if resource.name == name:
-            return resource
-    names = ", ".join(str(resource.name) for resource in found)
-    raise UsageError(f'there is no agent "{name}"', hint=f"there are: {names}" if names else "the set has none")
 
 
 def run_until_signal(
