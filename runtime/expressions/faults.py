@@ -95,7 +95,7 @@ def _plain(message: str) -> str:
 
 
 def _wrong_types(name: str, applied: str, offset: int) -> Fault:
-    operator = "?:" if name == "_?_:_" else name.strip("_@").replace("]_", "]") or name
+    operator = {"_?_:_": "?:", "_[_]": "[]"}.get(name) or name.strip("_@") or name
     receiver, _, arguments = applied.rpartition("(")
     types = [receiver.rstrip(".")] if receiver.rstrip(".") else []
     types += _split_types(arguments.removesuffix(")"))
