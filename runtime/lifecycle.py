@@ -6,7 +6,7 @@ Independent ones start at the same time, at most 16 at once. The first failure s
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,10 +14,19 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.errors import Error, StartError
+from runtime.kind import Context
 from runtime.masking import Masker
 from runtime.resolver import Node, Resolved, evaluate_per_call
 
 STARTS_AT_ONCE = 16
+
+Opener = Callable[[Node, Mapping[Node, Any], Context], AbstractAsyncContextManager[Any]]
+"""Opens a node, given the live instances of those that it needs, and what the resource gets from the runtime."""
+
+
+def open_kind(node: Node, instances: Mapping[Node, Any], context: Context) -> AbstractAsyncContextManager[Any]:
+    """Open a node as its kind says."""
+    return node.kind(instances).open(context)
 
 
 class Report(Protocol):
@@ -90,7 +99,7 @@ class _Owner:
 class _Supervisor:
     """All owners of a set."""
 
-    def __init__(self, resolved: Resolved, report: Report, protect: Callable[[Node, Any], Any] | None) -> None:
+    def __init__(self, resolved: Resolved, report: Report, opener: Opener) -> None:
         self.instances: dict[Node, Any] = {}
         self.settled = anyio.Event()  # everything is open, or something failed
         self.failure: Error | None = None
@@ -98,7 +107,7 @@ class _Supervisor:
         self._stopping = anyio.Event()
         self._starts = anyio.CapacityLimiter(STARTS_AT_ONCE)
         self._report = report
-        self._protect = protect
+        self._open = opener
         self._masker = Masker(resolved.values.secrets)
 
     def start(self, group: TaskGroup) -> None:
@@ -145,8 +154,8 @@ class _Supervisor:
             async with self._starts:
                 self._report.starting(node.name)
                 started = time.perf_counter()
-                instance = await stack.enter_async_context(node.kind(self.instances).open(context))
-            self.instances[node] = self._protect(node, instance) if self._protect is not None else instance
+                instance = await stack.enter_async_context(self._open(node, self.instances, context))
+            self.instances[node] = instance
             summary = str(getattr(instance, "summary", ""))
             self._report.ready(node.name, time.perf_counter() - started, self._masker(summary))
             owner.ready.set()
@@ -158,15 +167,13 @@ class _Supervisor:
 
 
 @asynccontextmanager
-async def bring_up(
-    resolved: Resolved, report: Report, protect: Callable[[Node, Any], Any] | None = None
-) -> AsyncIterator[Live]:
+async def bring_up(resolved: Resolved, report: Report, opener: Opener = open_kind) -> AsyncIterator[Live]:
     """Open every node, give what is live, close it all again, whatever happens inside.
 
-    `protect` may put something in the place of a live instance: whoever refers to the node gets what it returns.
+    `opener` may open a node otherwise, or put something in the place of its instance, for whoever refers to the node.
     Raises StartError with the code of its cause when a resource does not open.
     """
-    supervisor = _Supervisor(resolved, report, protect)
+    supervisor = _Supervisor(resolved, report, opener)
     try:
         async with anyio.create_task_group() as group:
             supervisor.start(group)

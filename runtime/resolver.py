@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from runtime.changes import AS_IT_STANDS, Changes, Links
 from runtime.checks import Checked
 from runtime.checks.environment import Values, read_values
 from runtime.checks.findings import Findings
@@ -19,7 +20,7 @@ from runtime.manifest import Expression, Include, Ref, Sequence
 from runtime.manifest import Mapping as Fields
 from runtime.masking import Masker
 from runtime.registry import Entry
-from runtime.resource_set import Resource, ResourceSet
+from runtime.resource_set import Resource
 from runtime.shape import PerCall
 
 
@@ -89,18 +90,27 @@ class Resolved:
         return next((node for node in self.nodes if node.resource.owner is None and node.resource.name == name), None)
 
 
-def resolve(checked: Checked, roots: list[Resource], environment: Mapping[str, str] | None = None) -> Resolved:
+def resolve(
+    checked: Checked,
+    roots: list[Resource],
+    environment: Mapping[str, str] | None = None,
+    changes: Changes = AS_IT_STANDS,
+) -> Resolved:
     """Values for the resources that `roots` need, themselves included.
 
     `checked` has no errors. Raises ManifestError: VALUE_MISSING, VALUE_INVALID.
     """
-    nodes = _order(checked.resources, roots)
-    values = read_values(checked.resources, [node.resource for node in nodes], environment)
-    by_body = {id(node.resource.body): node for node in nodes}
-    by_name = {node.resource.name: node for node in nodes if node.resource.owner is None}
+    links = Links(checked.resources, changes)
+    nodes = _order(links, roots)
+    wanted = [node.resource for node in nodes if node.resource not in changes.stand_ins]
+    values = read_values(checked.resources, wanted, environment, reads_secrets=changes.reads_secrets)
+    by_resource = {node.resource: node for node in nodes}
     findings = Findings([])
     for node in nodes:
-        _fill(node, checked, values, by_body, by_name, findings)
+        if node.resource not in changes.stand_ins:
+            given = links.substitutes_for(node.resource)
+            seen = {**by_resource, **{old: by_resource[new] for old, new in given.items() if new in by_resource}}
+            _fill(node, checked, values, seen, findings)
     if findings.diagnostics:
         raise ManifestError(findings.sorted())
     return Resolved(nodes, values)
@@ -139,7 +149,7 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _order(resources: ResourceSet, roots: list[Resource]) -> list[Node]:
+def _order(links: Links, roots: list[Resource]) -> list[Node]:
     """Depth first, what is needed before what needs it; the checks have made sure that there is no circle."""
     nodes: dict[Resource, Node] = {}
     ordered: list[Node] = []
@@ -148,7 +158,7 @@ def _order(resources: ResourceSet, roots: list[Resource]) -> list[Node]:
     def visit(resource: Resource) -> None:
         if resource not in nodes and isinstance(resource.entry, Entry):
             nodes[resource] = Node(resource, resource.entry)
-            work.append((resource, iter(_needs(resource, resources))))
+            work.append((resource, iter(links.needs(resource))))
 
     for root in roots:
         visit(root)
@@ -161,30 +171,19 @@ def _order(resources: ResourceSet, roots: list[Resource]) -> list[Node]:
             else:
                 visit(following)
     for node in ordered:
-        node.needs = list(dict.fromkeys(nodes[needed] for needed in _needs(node.resource, resources)))
+        node.needs = list(dict.fromkeys(nodes[needed] for needed in links.needs(node.resource)))
         for needed in node.needs:
             needed.needed_by.append(node)
     return ordered
 
 
-def _needs(resource: Resource, resources: ResourceSet) -> list[Resource]:
-    needed = []
-    for slot in resource.slots:
-        target = resources.by_name[slot.value.name] if isinstance(slot.value, Ref) else slot.inline
-        if target is not None:
-            needed.append(target)
-    return needed
-
-
 def _fill(
-    node: Node,
-    checked: Checked,
-    values: Values,
-    by_body: Mapping[int, Node],
-    by_name: Mapping[str | None, Node],
-    findings: Findings,
+    node: Node, checked: Checked, values: Values, by_resource: Mapping[Resource, Node], findings: Findings
 ) -> None:
+    """Put values into a node's fields; `by_resource` has the node of each resource that it may refer to."""
     resource = node.resource
+    by_body = {id(other.body): found for other, found in by_resource.items()}
+    by_name = {other.name: found for other, found in by_resource.items() if other.owner is None}
     metadata = resource.body.get("metadata") or {}
     scope = checked.scopes.of(resource)
     own = {f"metadata.{key}": _plain(resource, value) for key, value in metadata.items()}

@@ -12,7 +12,7 @@ ROWS = (
     ("runtime.cli", "runtime.serve", "runtime.embedding"),
     ("runtime.plan", "runtime.preview", "runtime.testing"),
     ("runtime.cassette",),
-    ("runtime.lifecycle", "runtime.resolver"),
+    ("runtime.lifecycle", "runtime.resolver", "runtime.changes"),
     ("runtime.checks", "runtime.importing", "runtime.reference", "runtime.editor_schema"),
     ("runtime.lock",),
     ("runtime.graph", "runtime.resource_set", "runtime.registry", "runtime.shape"),

@@ -36,13 +36,21 @@ def environment_name(name: str) -> str:
     return _WORD.sub("_", name).upper()
 
 
-def read_values(resources: ResourceSet, wanted: list[Resource], environment: Mapping[str, str] | None = None) -> Values:
-    """The values that the expressions of `wanted` name.
+def read_values(
+    resources: ResourceSet,
+    wanted: list[Resource],
+    environment: Mapping[str, str] | None = None,
+    *,
+    reads_secrets: bool = True,
+) -> Values:
+    """The values that the expressions of `wanted` name; an inline resource is wanted by itself or not at all.
 
-    Raises ManifestError with every VALUE_MISSING and VALUE_INVALID, before anything has started.
+    Without `reads_secrets` no secret is looked for: each has the value `***`. Raises ManifestError with every
+    VALUE_MISSING and VALUE_INVALID, before anything has started.
     """
     findings = Findings([])
-    values = _read(resources, wanted, _Reader(resources, os.environ if environment is None else environment), findings)
+    reader = _Reader(resources, os.environ if environment is None else environment)
+    values = _read(resources, wanted, reader, findings, reads_secrets=reads_secrets)
     if findings.diagnostics:
         raise ManifestError(findings.sorted())
     return values
@@ -59,14 +67,19 @@ def preview_values(
 
 def check_environment(resources: ResourceSet, findings: Findings) -> None:
     """VALUE_MISSING and VALUE_INVALID of the whole set, as `read_values` finds them; no command is run."""
-    wanted = [resource for resource, _ in resources.known() if resource.owner is None]
+    wanted = [resource for resource, _ in resources.known()]
     _read(resources, wanted, _Reader(resources, os.environ, runs_commands=False), findings)
 
 
-def _read(resources: ResourceSet, wanted: list[Resource], reader: "_Reader", findings: Findings) -> Values:
+def _read(
+    resources: ResourceSet, wanted: list[Resource], reader: "_Reader", findings: Findings, *, reads_secrets: bool = True
+) -> Values:
     values = Values()
     for block in ("variables", "secrets"):
         for name, (resource, place) in _used(wanted, block).items():
+            if block == "secrets" and not reads_secrets:
+                values.scope[f"{block}.{name}"] = MASK
+                continue
             try:
                 value = reader.read(block, name)
             except _Missing as missing:
@@ -86,17 +99,21 @@ def _used(wanted: list[Resource], block: str) -> dict[str, tuple[Resource, int]]
     """Names in use, each with the first expression that uses it."""
     used: dict[str, tuple[Resource, int]] = {}
     for resource in wanted:
-        for expression in _expressions(resource.body):
+        for expression in _expressions(resource):
             for name, offset in names_in(expression, block, is_tagged=expression.is_tagged).items():
                 if name not in used:
                     used[name] = (resource, places_in(expression, resource.source)[offset])
     return used
 
 
-def _expressions(value: Any) -> Iterator[Expression]:
-    todo = [value]
+def _expressions(resource: Resource) -> Iterator[Expression]:
+    """The expressions of a resource, without those of the resources that are inline in it."""
+    inline = {id(slot.inline.body) for slot in resource.slots if slot.inline is not None}
+    todo: list[Any] = [resource.body]
     while todo:
         value = todo.pop()
+        if id(value) in inline:
+            continue
         if isinstance(value, Expression):
             yield value
         elif isinstance(value, dict):
