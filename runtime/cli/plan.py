@@ -94,7 +94,8 @@ def _offer_lines(offer: "PlannedOffer") -> Iterator[str]:
         yield f'   not known without a lock ("runtime lock" makes one): the tools of {names}'
     if offer.tools or offer.tokens is not None:
         cost = f", about {offer.tokens} tokens in each request" if offer.tokens is not None else ""
-        yield f"   {'besides  ' if offer.unknown else 'offers   '} {len(offer.tools)} tool{'' if len(offer.tools) == 1 else 's'}{cost}"
+        count = f"{len(offer.tools)} tool{'' if len(offer.tools) == 1 else 's'}"
+        yield f"   {'besides' if offer.unknown else 'offers '}   {count}{cost}"
         yield from (f"     {tool.name}" for tool in offer.tools)
 
 

@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from runtime.lock.contents import LockedServer, LockedTool
 from runtime.lock.digest import digest_tool
@@ -19,15 +19,16 @@ class Difference(Struct, frozen=True):
     """One difference. `tool` is empty where it is the client's or the server's, `field` where all of it came or went.
 
     `edited` is a tool whose lines in the lock are not those that its digest there was made of.
-    `field` is the way to the value, such as `inputSchema.properties.path.description`.
+    `field` is the way to the value, such as `inputSchema.properties.path.description`; `old` or `new` is missing where
+    there was or is none.
     """
 
     client: str
     change: Literal["added", "removed", "changed", "edited"]
     tool: str = ""
     field: str = ""
-    old: Any = None
-    new: Any = None
+    old: Any = UNSET
+    new: Any = UNSET
 
     def as_data(self) -> dict[str, Any]:
         """The difference as JSON has it."""
@@ -70,7 +71,8 @@ def compare_tools(client: str, old: Mapping[str, LockedTool], new: Mapping[str, 
         elif name not in old:
             yield Difference(client, "added", name)
         elif old[name].digest != new[name].digest:
-            fields = list(_compare(old[name].fields, new[name].fields, ""))
+            whole = not old[name].is_abridged and not new[name].is_abridged
+            fields = list(_compare(old[name].fields, new[name].fields, "")) if whole else []
             for field, before, after in fields or [("sha256", old[name].digest, new[name].digest)]:
                 yield Difference(client, "changed", name, field, before, after)
 
@@ -79,7 +81,7 @@ def find_edits(servers: Mapping[str, LockedServer]) -> Iterator[Difference]:
     """The tools of a lock that were edited by hand. Raises LockError."""
     for client, server in servers.items():
         for tool in server.tools.values():
-            if digest_tool(tool.name, tool.fields) != tool.digest:
+            if not tool.is_abridged and digest_tool(tool.name, tool.fields) != tool.digest:
                 yield Difference(client, "edited", tool.name)
 
 
@@ -90,7 +92,7 @@ def _compare(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
             if key in old and key in new:
                 yield from _compare(old[key], new[key], below)
             else:
-                yield below, old.get(key), new.get(key)
+                yield below, old.get(key, UNSET), new.get(key, UNSET)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new) and _has_parts(old, new):
         for index, (before, after) in enumerate(zip(old, new, strict=True)):
             yield from _compare(before, after, f"{path}[{index}]")
@@ -146,7 +148,7 @@ def _cut_both(found: Difference, width: int) -> tuple[str, str]:
 
 def _shown(value: Any) -> str:
     """A value on one line, with escapes for what nobody sees."""
-    if value is None:
+    if value is UNSET:
         return "nothing"
     if isinstance(value, str):
         return quote(value)

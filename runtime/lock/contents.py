@@ -29,10 +29,11 @@ class LockedTool:
 
     `digest` is the SHA-256 of the tool's canonical JSON. `lossy_for` are the tool formats of `runtime.ai.formats` that
     cannot express its schema in full, as the runtime found that wrote the lock. `fields` are read when they are asked
-    for, since a check of a manifest needs hardly any of them.
+    for, since a check of a manifest needs hardly any of them. Of a tool that `is_abridged` the lock keeps the digest
+    alone, for the tool is too large to be reviewed.
     """
 
-    __slots__ = ("_fields", "_read", "digest", "lossy_for", "name")
+    __slots__ = ("_fields", "_read", "digest", "is_abridged", "lossy_for", "name")
 
     def __init__(
         self, name: str, digest: str, lossy_for: tuple[str, ...], read: Callable[[], Mapping[str, Any]]
@@ -40,6 +41,7 @@ class LockedTool:
         self.name = name
         self.digest = digest
         self.lossy_for = lossy_for
+        self.is_abridged = False
         self._read = read
         self._fields: Mapping[str, Any] | None = None
 

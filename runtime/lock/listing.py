@@ -14,9 +14,9 @@ from runtime.mcp.contracts import ServerInfo
 from runtime.yaml_text import LONGEST_KEY, quote
 
 DEEPEST = 90
-"""Levels of a tool; a YAML document of ours has at most 100."""
-LONGEST = 200_000
-"""Bytes of a tool as JSON; as YAML it may take several times as many, and a document of ours has 1 MiB."""
+"""Levels of a tool that is kept whole; a YAML document of ours has at most 100."""
+LONGEST = 100_000
+"""Bytes of such a tool as JSON; as YAML it may take several times as many, and a document of ours has 1 MiB."""
 
 
 def lock_server(
@@ -24,12 +24,15 @@ def lock_server(
 ) -> LockedServer:
     """The lock's entry for a server that is there.
 
-    Raises McpError ERR_MCP_LIMIT for a tool that no lock can hold.
+    Raises McpError ERR_MCP_LIMIT for a tool with a name that YAML cannot have as a key.
     """
     tools = lock_tools(listed, masker)
     for tool in tools.values():
-        _check_bounds(client, tool)
+        if len(quote(tool.name)) > LONGEST_KEY:
+            message = f'the tool "{tool.name[:80]}…" cannot be locked: its name is too long'
+            raise McpError(message, code="ERR_MCP_LIMIT", resource=client)
         tool.lossy_for = _find_lossy_formats(tool.fields)
+        tool.is_abridged = _is_too_large(tool)
     return LockedServer(definition, masker(info.name), masker(info.version), info.protocol_version, tools)
 
 
@@ -58,16 +61,8 @@ def _find_lossy_formats(fields: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(find_lossy_formats(schema))) if isinstance(schema, dict) else ()
 
 
-def _check_bounds(client: str, tool: LockedTool) -> None:
-    what = ""
-    if len(quote(tool.name)) > LONGEST_KEY:
-        what = "its name is too long"
-    elif len(msgspec.json.encode(tool.fields)) > LONGEST:
-        what = f"it has more than {LONGEST} bytes"
-    elif _depth(dict(tool.fields)) > DEEPEST:
-        what = f"it is nested more than {DEEPEST} levels deep"
-    if what:
-        raise McpError(f'the tool "{tool.name[:80]}" cannot be locked: {what}', code="ERR_MCP_LIMIT", resource=client)
+def _is_too_large(tool: LockedTool) -> bool:
+    return len(msgspec.json.encode(tool.fields)) > LONGEST or _depth(dict(tool.fields)) > DEEPEST
 
 
 def _depth(value: Any) -> int:

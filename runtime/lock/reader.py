@@ -17,6 +17,7 @@ from runtime.lock.place import LOCK_NAME
 _CLIENT_MARK = "\n    definition: "
 _TOOL_MARK = "\n        sha256: "
 _LOSSY_MARK = "        lossyFor: ["
+_ABRIDGED = "        abridged: true\n"
 _CONFLICT = "\n<<<<<<< "
 _HEX = frozenset("0123456789abcdef")
 
@@ -105,7 +106,9 @@ def _read_tool(name: str, digest: str, text: str, start: int, end: int) -> Locke
         stop = text.index("\n", start)
         lossy = tuple(text[start + len(_LOSSY_MARK) : stop - 1].split(", "))
         start = stop + 1
-    return LockedTool(name, digest, lossy, partial(_read_fields, text, start, end))
+    tool = LockedTool(name, digest, lossy, partial(_read_fields, text, start, end))
+    tool.is_abridged = text.startswith(_ABRIDGED, start)
+    return tool
 
 
 def _take_key(chunk: str, least: int, indent: str, text: str, offset: int) -> tuple[str, int]:

@@ -61,4 +61,7 @@ def _tool_lines(tool: LockedTool) -> Iterator[str]:
     yield f"        sha256: {tool.digest}"
     if tool.lossy_for:
         yield f"        lossyFor: [{', '.join(tool.lossy_for)}]"
-    yield from write_mapping(tool.fields, 8)
+    if tool.is_abridged:
+        yield "        abridged: true"
+    else:
+        yield from write_mapping(tool.fields, 8)

@@ -1,9 +1,11 @@
 """Golden cases of what a lock makes known: a manifest, its lock, and exactly the findings that are expected."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from command import run
+from command import environment, run
 from lock_cases import CASES, make_lock
 
 from runtime.checks import check
@@ -59,3 +61,20 @@ def test_another_lock_may_be_named(tmp_path: Path) -> None:
 
     assert ended.out.count(" LOCK_STALE ") == 1
     assert ended.out.count(" LOCK_MISSING ") == 2
+
+
+def test_a_lock_costs_validate_no_heavy_import(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom runtime.cli.main import main\nmain(['validate', 'set.yaml', '--quiet'])\n"
+        "print(*sorted({'rfc8785', 'jsonschema', 'asyncio', 'anyio', 'runtime.ai.formats'} & {*sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=CASES / "well",
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (done.stdout, done.stderr) == ("\n", "")
