@@ -22,6 +22,7 @@ _Number = int | float
 _Schemas = Annotated[list["_Plain"], Meta(min_length=1)]
 _FREQUENT = words("type properties required additionalProperties $defs")
 _AT_ROOT_ONLY_PLAIN = words("$ref anyOf oneOf allOf not enum const")
+_MOST_OBJECTS = 100
 _REFERENCE = b'"$ref":"'
 _REFERRED = re.compile(rb'"\$ref":"#/\$defs/([A-Za-z0-9_.-]{1,64})"')
 
@@ -112,6 +113,8 @@ def find_plain(schema: dict[str, Any], known: Plain) -> Sequence[bytes] | None:
 def _look(part: Any, text: bytes, known: Plain) -> bool | None:
     """Whether the part has a reference; None if it needs a closer look."""
     if text not in known:
+        if text.count(b"{") > _MOST_OBJECTS:  # it may be nested deeper than `repair` lets pass
+            return None
         try:
             convert(part, _Plain)
         except (ValidationError, RecursionError):

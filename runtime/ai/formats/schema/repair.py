@@ -1,7 +1,7 @@
 """Any published schema as a well-formed one of JSON Schema 2020-12 that means what its author meant.
 
-The result has every reference as `#/$defs/NAME`, no other definitions than those that are referred to, no reference
-that only leads back to itself, and no keyword whose value is not what 2020-12 wants there. Older dialects (draft-03 to
+The result has every reference as `#/$defs/NAME`, only definitions that something refers to, no reference that only
+leads back to itself, and no keyword whose value is not what 2020-12 wants there. Older dialects (draft-03 to
 2019-09, OpenAPI 3.0) are rewritten; what makes no sense is left out, which weakens the schema but refuses nobody.
 """
 
