@@ -11,6 +11,8 @@ from runtime.checks.own_rules import Inspected
 from runtime.known_tools import KnownTool, ToolOffer, ToolUse
 from runtime.resource_set import Resource, ResourceSet
 
+NAMES_LISTED = 10
+"""Tools of a provider that a hint lists, rather than to guess which one is meant."""
 NAMES_SHOWN = 5
 """Names of tools that a message about several lists."""
 
@@ -77,8 +79,9 @@ class _OfferCheck:
             idle = set(find_idle(entries, names))
             for index, entry in enumerate(entries):
                 if entry in idle:
-                    hint = None if use.prefix and entry.startswith(use.prefix) else nearest(entry, names)
-                    hint = hint or hint_at_names([entry], use.prefix, names)
+                    is_prefixed = use.prefix and entry.startswith(use.prefix)
+                    near = nearest(entry, names) if len(names) > NAMES_LISTED and not is_prefixed else None
+                    hint = near or hint_at_names([entry], use.prefix, names)
                     message = f'the provider "{self._labels[id(use)]}" lists no tool "{entry}"'
                     self._report(use, (field, index), "TOOL_UNKNOWN", message, hint)
 
