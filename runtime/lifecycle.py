@@ -1,7 +1,8 @@
 """Start each resource after what it needs, stop in reverse.
 
 Each is owned by one task that enters its context manager, waits, and leaves it: what one task enters, that task leaves.
-Independent ones start at the same time, at most 16 at once. The first failure stops everything, in order.
+Independent ones start at the same time, at most 16 at once. The first failure stops everything, in order; what is being
+done with the set is cancelled when one of its resources dies.
 """
 
 import time
@@ -103,6 +104,7 @@ class _Supervisor:
         self.instances: dict[Node, Any] = {}
         self.settled = anyio.Event()  # everything is open, or something failed
         self.failure: Error | None = None
+        self.use = anyio.CancelScope()  # what is done with the set once it is open
         self._owners = {node: _Owner(node) for node in resolved.nodes}
         self._stopping = anyio.Event()
         self._starts = anyio.CapacityLimiter(STARTS_AT_ONCE)
@@ -137,11 +139,12 @@ class _Supervisor:
                     await self._owners[needed].ready.wait()
                 await self._live(owner)
         except Exception as error:  # the border of a resource: its failure is the set's, told by its cause
-            failure = _start_error(node, leaf(error), self._masker)
-            if owner.ready.is_set():
-                self._report.warn(node.name, f"did not stop cleanly: {failure.message}")
+            told = _told(node, leaf(error), self._masker)
+            if owner.ready.is_set() and self._stopping.is_set():
+                self._report.warn(node.name, f"did not stop cleanly: {told.message}")
             elif self.failure is None:
-                self.failure = failure
+                self.failure = told if owner.ready.is_set() else _start_error(told)
+                self.use.cancel()
             self._stop()
             self.settled.set()
         finally:
@@ -171,7 +174,7 @@ async def bring_up(resolved: Resolved, report: Report, opener: Opener = open_kin
     """Open every node, give what is live, close it all again, whatever happens inside.
 
     `opener` may open a node otherwise, or put something in the place of its instance, for whoever refers to the node.
-    Raises StartError with the code of its cause when a resource does not open.
+    Raises StartError with the code of its cause when a resource does not open, the cause when one dies later on.
     """
     supervisor = _Supervisor(resolved, report, opener)
     try:
@@ -179,12 +182,14 @@ async def bring_up(resolved: Resolved, report: Report, opener: Opener = open_kin
             supervisor.start(group)
             try:
                 await supervisor.settled.wait()
-                if supervisor.failure is not None:
-                    raise supervisor.failure
-                yield Live(resolved, supervisor.instances)
+                if supervisor.failure is None:
+                    with supervisor.use:
+                        yield Live(resolved, supervisor.instances)
             finally:
                 with anyio.CancelScope(shield=True):
                     await supervisor.stop()
+            if supervisor.failure is not None:
+                raise supervisor.failure
     except BaseExceptionGroup as group_error:
         raise leaf(group_error) from None
 
@@ -196,12 +201,20 @@ def leaf(error: BaseException) -> BaseException:
     return error
 
 
-def _start_error(node: Node, cause: BaseException, masker: Masker) -> Error:
-    if isinstance(cause, Error):
-        error = StartError(
-            masker(cause.message), code=cause.code, resource=cause.resource or node.name, hint=cause.hint
-        )
-    else:
-        error = StartError(masker(f"{type(cause).__name__}: {cause}"), resource=node.name)
-    error.__cause__ = cause
+def _told(node: Node, cause: BaseException, masker: Masker) -> Error:
+    """The cause as an error that names the resource, without secrets."""
+    if not isinstance(cause, Error):
+        error = Error(masker(f"{type(cause).__name__}: {cause}"), resource=node.name)
+        error.__cause__ = cause
+        return error
+    cause.message = masker(cause.message)
+    cause.hint = masker(cause.hint) if cause.hint is not None else None
+    cause.resource = cause.resource or node.name
+    return cause
+
+
+def _start_error(cause: Error) -> StartError:
+    code = cause.code if type(cause) is not Error else None
+    error = StartError(cause.message, code=code, resource=cause.resource, hint=cause.hint, details=cause.details)
+    error.__cause__ = cause.__cause__ if type(cause) is Error else cause
     return error

@@ -87,7 +87,7 @@ class Registry:
         self._found.clear()
         self._names = None
         if source.startswith(("./", "../")):
-            problem = self._add_local(alias, os.path.join(folder, source))
+            problem = self._add_local(alias, os.path.normpath(os.path.join(folder, source)))
         else:
             problem = self._add_module(alias, source)
         if problem is not None:
