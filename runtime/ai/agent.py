@@ -21,6 +21,16 @@ class Agent:
         self._tools = ToolSet(name, sources, model.tool_format, model.max_tools, warn, rules.tools.approval)
         self._rules = rules
 
+    @property
+    def system(self) -> str:
+        """The system text of its manifest."""
+        return self._rules.system
+
+    @property
+    def has_output(self) -> bool:
+        """Whether its answers are structured: JSON of a form, which may be asked for again."""
+        return self._rules.output is not None
+
     async def tools(self) -> Sequence[BoundTool]:
         """The tools that the agent offers, in order: name, bare tool and source of each.
 

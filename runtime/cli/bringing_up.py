@@ -38,11 +38,13 @@ def run_until_signal(
     main: Callable[[PlainReport], Awaitable[int]],
     options: Namespace,
     interrupt: Callable[[], bool] = lambda: False,
+    take: Callable[[signal.Signals], bool] = lambda number: False,
 ) -> int:
     """Run `main` on an event loop; SIGINT, SIGTERM and SIGHUP cancel it once, and it cleans up.
 
     Gives what `main` gives, or 128 + the signal. A second signal ends every server at once, and then the process.
-    `interrupt` is asked first at SIGINT: where it gives True, it has stopped something smaller than the whole.
+    `interrupt` is asked first at SIGINT: where it gives True, it has stopped something smaller than the whole. `take`
+    is asked first at any signal: where it gives True, it does by itself what the signal asks for.
     """
     import asyncio
 
@@ -54,7 +56,7 @@ def run_until_signal(
         task = asyncio.ensure_future(_awaited(main(report)))
 
         def stop(number: signal.Signals) -> None:
-            if number == signal.SIGINT and interrupt():
+            if take(number) or (number == signal.SIGINT and interrupt()):
                 return
             caught.append(number)
             if len(caught) > 1:

@@ -12,6 +12,7 @@ COMMANDS = {
     "import": "turn another program's configuration into a manifest",
     "apply": "bring a set of manifests up, run what is asked, take everything down",
     "chat": "talk with an agent of a set of manifests",
+    "serve": "run a set of manifests as a service: OpenAI-compatible, MCP, plain HTTP",
     "validate": "prove a set of manifests without starting anything",
     "plan": "tell what apply would do, with nothing started",
     "config": "print the set of manifests as it will be, secrets masked",

@@ -1,0 +1,134 @@
+"""Run a set of manifests as a service: OpenAI-compatible, MCP, plain HTTP. Everything is stopped when it ends."""
+
+import os
+import signal
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from runtime.cli import bringing_up
+from runtime.cli.lock_arguments import add_locked_arguments
+from runtime.cli.progress import PlainReport
+from runtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from runtime.serve.settings import Settings
+
+TOKEN_VARIABLE = "RUNTIME_SERVE_TOKEN"
+SHORTEST_TOKEN = 16
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The arguments of `runtime serve`."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder, a glob, or - for standard input")
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen; anything but loopback needs a token")
+    parser.add_argument("--port", type=_count(0, 65535), default=8787, help="0 takes any free port; 8787 by default")
+    parser.add_argument(
+        "--token-file", metavar="FILE", help=f"a file with the token that callers have to give, or {TOKEN_VARIABLE}"
+    )
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="another name of this service; repeatable"
+    )
+    parser.add_argument("--max-runs", type=_count(1), default=256, metavar="N", help="most runs at once (256)")
+    parser.add_argument("--max-queue", type=_count(0), default=256, metavar="N", help="most runs that wait (256)")
+    parser.add_argument("--max-body", type=_count(1), default=16 << 20, metavar="BYTES", help="of a request (16 MiB)")
+    parser.add_argument(
+        "--drain-seconds", type=_count(0), default=30, metavar="N", help="for running runs when the service ends (30)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress and no line per request")
+    parser.add_argument("--verbose", action="store_true", help="what servers log, and what is retried")
+    add_locked_arguments(parser)
+
+
+def run(options: Namespace) -> int:
+    """0 after SIGTERM, once what ran is done; 130 after SIGINT; other codes as in design.md section 9."""
+    settings = _read_settings(options)
+    checked = bringing_up.read_checked(options, with_lock=True)
+    roots = bringing_up.invocables(checked)
+    if not roots:
+        raise UsageError("the set has nothing to serve", hint='declare an "Ai.Agent"')
+    resolved = bringing_up.resolve_printed(checked, roots, options)
+    ending = _Ending()
+
+    async def main(report: PlainReport) -> int:
+        from runtime.cli.locking import bring_up_locked
+        from runtime.serve.graph import ServedGraph
+        from runtime.serve.serving import serve_http
+
+        async with bring_up_locked(checked, resolved, report, options) as live:
+            await serve_http(ServedGraph(live), settings, report, ending.wait)
+        return ending.code
+
+    return bringing_up.run_until_signal(main, options, take=ending.take)
+
+
+class _Ending:
+    """The first SIGINT or SIGTERM ends the service in order; what comes after it is no longer waited for."""
+
+    def __init__(self) -> None:
+        self.code = 0
+        self._is_asked = False
+        self._wake: Callable[[], None] = lambda: None
+
+    def take(self, number: signal.Signals) -> bool:
+        if self._is_asked or number not in (signal.SIGINT, signal.SIGTERM):
+            return False
+        self._is_asked = True
+        self.code = 130 if number == signal.SIGINT else 0
+        self._wake()
+        return True
+
+    async def wait(self) -> None:
+        """Until the service is asked to end."""
+        import asyncio
+
+        asked = asyncio.Event()
+        self._wake = asked.set
+        if not self._is_asked:
+            await asked.wait()
+
+
+def _read_settings(options: Namespace) -> "Settings":
+    from runtime.serve.settings import Settings, is_loopback
+
+    token = _read_token(options.token_file)
+    if not token and not is_loopback(options.host):
+        raise UsageError(
+            f'"--host {options.host}" lets other machines in, and there is no token',
+            hint=f'name a file with one by "--token-file", or set {TOKEN_VARIABLE}',
+        )
+    return Settings(
+        host=options.host,
+        port=options.port,
+        token=token,
+        allowed_hosts=options.allow_host,
+        max_runs=options.max_runs,
+        max_queue=options.max_queue,
+        max_body=options.max_body,
+        drain_seconds=options.drain_seconds,
+    )
+
+
+def _read_token(path: str | None) -> str:
+    """The token of a file, or of the environment: on the command line everybody on the machine could read it."""
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    if path is not None:
+        try:
+            with open(path, encoding="utf-8") as file:
+                token = file.read().strip()
+        except (OSError, ValueError) as error:
+            raise UsageError(f'cannot read "{path}": it is not there, or not text') from error
+    elif not token:
+        return ""
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise UsageError(f"a token has at least {SHORTEST_TOKEN} visible ASCII characters")
+    return token
+
+
+def _count(least: int, most: int | None = None) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
+            raise ArgumentTypeError(f'"{text}" is no whole number from {least}' + (f" to {most}" if most else ""))
+        return int(text)
+
+    return read

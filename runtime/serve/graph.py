@@ -1,0 +1,37 @@
+"""What of a live set is offered to callers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runtime.lifecycle import Live
+from runtime.masking import Masker
+from runtime.registry import Entry
+from runtime.resolver import Node
+
+INVOCABLE = "Runtime.Invocable"
+
+
+class ServedGraph:
+    """A live set: `invocables` are what can be run, by name; `agents` those of them that converse."""
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+        self.masker = Masker(live.resolved.values.secrets)
+        named = [node for node in live.resolved.nodes if node.resource.owner is None]
+        self.invocables: Mapping[str, Any] = {
+            str(node.resource.name): live.instances[node] for node in named if _fits(node.resource.entry, INVOCABLE)
+        }
+        self.agents: Mapping[str, Any] = {
+            str(node.resource.name): live.instances[node]
+            for node in named
+            if getattr(node.entry.cls, "is_conversational", False)
+        }
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """Everything that is live, each after what it needs."""
+        return self.live.resolved.nodes
+
+
+def _fits(entry: Any, contract: str) -> bool:
+    return isinstance(entry, Entry) and entry.fits(contract)

@@ -1,0 +1,108 @@
+"""Plain HTTP: runs that are begun, looked at, followed and stopped."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from runtime.serve.metrics import CONTENT_TYPE
+from runtime.serve.responses import STILL_HERE, answer_error, answer_json, event_line, read_json, stream_events
+from runtime.serve.runs import ServedRun
+from runtime.serve.service import Service
+
+
+class RunRequest(Struct, rename="camel", forbid_unknown_fields=True):
+    """The body of `POST /runs`: `target` names an agent, or what else can be run; `wait` answers when it is over."""
+
+    target: str
+    inputs: dict[str, Any] = {}
+    wait: bool = False
+
+
+class PlainRoutes:
+    """Endpoints over a service."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def begin(self, request: Request) -> Response:
+        """`POST /runs`: 202 with the run, or 200 with what came of it where the request waits."""
+        asked = await read_json(request, RunRequest)
+        run = self._service.begin(asked.target, asked.inputs)
+        headers = {"location": f"/runs/{run.id}"}
+        if not asked.wait:
+            return answer_json(run.to_json(), 202, headers)
+        if not await wait_connected(request, run):
+            return Response(status_code=499)
+        if run.cause is not None:
+            return answer_error(run.cause, has_run=True)
+        return answer_json(run.to_json(), 200, headers)
+
+    async def list(self, request: Request) -> Response:
+        """`GET /runs`: the runs that there are, the newest first, without their results."""
+        runs = [_without_result(run) for run in reversed(self._service.runs.values())]
+        return answer_json({"runs": runs})
+
+    async def show(self, request: Request) -> Response:
+        """`GET /runs/{id}`."""
+        return answer_json(self._service.find_run(request.path_params["id"]).to_json())
+
+    async def follow(self, request: Request) -> Response:
+        """`GET /runs/{id}/events`: server-sent events, from after the one that `Last-Event-ID` names."""
+        run = self._service.find_run(request.path_params["id"])
+        last = request.headers.get("last-event-id", "")
+        return stream_events(_lines(run, int(last) if last.isdigit() and len(last) < 10 else 0))
+
+    async def cancel(self, request: Request) -> Response:
+        """`DELETE /runs/{id}`: 202, and the run ends; 409 where it is over."""
+        run = self._service.find_run(request.path_params["id"])
+        if not run.cancel():
+            return answer_json(run.to_json(), 409)
+        return answer_json(run.to_json(), 202)
+
+    async def health(self, request: Request) -> Response:
+        """`GET /healthz`: the process answers."""
+        return answer_json({"status": "ok"})
+
+    async def ready(self, request: Request) -> Response:
+        """`GET /readyz`: 200 while new runs are taken, 503 while the service drains."""
+        if self._service.admission.is_closed:
+            return answer_json({"status": "draining"}, 503)
+        return answer_json({"status": "ready"})
+
+    async def metrics(self, request: Request) -> Response:
+        """`GET /metrics`."""
+        return PlainTextResponse(self._service.metrics.render(), headers={"content-type": CONTENT_TYPE})
+
+
+async def wait_connected(request: Request, run: ServedRun) -> bool:
+    """Wait until a run is over; a caller who goes away stops it, and False is given."""
+    gone = False
+
+    async with anyio.create_task_group() as group:
+
+        async def watch() -> None:
+            nonlocal gone
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            gone = True
+            run.cancel()
+
+        group.start_soon(watch)
+        await run.wait()
+        group.cancel_scope.cancel()
+    return not gone
+
+
+def _without_result(run: ServedRun) -> dict[str, Any]:
+    return {key: value for key, value in run.to_json().items() if key not in ("result", "steps")}
+
+
+async def _lines(run: ServedRun, after: int) -> AsyncIterator[bytes]:
+    async for number, event in run.follow(after):
+        yield event_line(event, number) if event else STILL_HERE
+    yield event_line(msgspec.json.encode({"status": run.status}), name="end")

@@ -1,0 +1,167 @@
+"""Runs that somebody asked for over the wire: what they tell, kept so that it can be read again and from the middle."""
+
+import secrets
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any, Literal
+
+import anyio
+import msgspec
+
+from runtime.ai.events import Answer, Failed
+from runtime.errors import Error
+from runtime.masking import Masker, StreamMasker, mask_json
+
+Status = Literal["queued", "running", "finished", "failed", "cancelled"]
+IDLE_SECONDS = 15.0
+MOST_BYTES = 32 << 20
+"""Of the events of one run."""
+
+
+class TooMuch(Error):
+    """A run told more than is kept of one."""
+
+    code = "ERR_SERVE_RUN_SIZE"
+
+
+class ServedRun:
+    """One run. `events` are masked, each one encoded as JSON; the first has the number 1."""
+
+    def __init__(self, target: str, session: str = "") -> None:
+        self.id = f"run_{secrets.token_hex(12)}"
+        self.target = target
+        self.session = session
+        self.created = time.time()
+        self.seconds = 0.0
+        self.status: Status = "queued"
+        self.events: list[bytes] = []
+        self.size = 0
+        self.result: Any = None
+        self.error: Failed | None = None
+        self.cause: Error | None = None
+        self.scope = anyio.CancelScope()
+        self.first_event: float | None = None
+        self.steps: list[dict[str, Any]] = []
+        self._changed = anyio.Event()
+
+    @property
+    def is_over(self) -> bool:
+        return self.status not in ("queued", "running")
+
+    def tell(self, event: Mapping[str, Any]) -> None:
+        """Keep an event that is masked, and wake whoever follows."""
+        line = msgspec.json.encode(event)
+        self.size += len(line)
+        if self.size > MOST_BYTES:
+            raise TooMuch(f"the run told more than {MOST_BYTES} bytes")
+        self.events.append(line)
+        self._wake()
+
+    def end(self, status: Status) -> None:
+        self.status = status
+        self.seconds = time.time() - self.created
+        self._wake()
+
+    def cancel(self) -> bool:
+        """Stop it; False when it is over already."""
+        if self.is_over:
+            return False
+        self.scope.cancel()
+        return True
+
+    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, bytes]]:
+        """Its events with their numbers, those after number `after`, until it is over.
+
+        An empty one comes whenever there was none for `IDLE_SECONDS`: time to tell whoever listens that all is well.
+        """
+        place = max(after, 0)
+        while True:
+            while place < len(self.events):
+                place += 1
+                yield place, self.events[place - 1]
+            if self.is_over:
+                return
+            with anyio.move_on_after(IDLE_SECONDS) as idle:
+                await self._changed.wait()
+            if idle.cancelled_caught:
+                yield place, b""
+
+    async def wait(self) -> None:
+        """Return when it is over."""
+        while not self.is_over:
+            await self._changed.wait()
+
+    def to_json(self) -> dict[str, Any]:
+        """The run as `GET /runs/{id}` tells it."""
+        data: dict[str, Any] = {
+            "id": self.id,
+            "target": self.target,
+            "status": self.status,
+            "created": round(self.created, 3),
+            "seconds": round(self.seconds if self.is_over else time.time() - self.created, 3),
+            "events": len(self.events),
+        }
+        if self.session:
+            data["session"] = self.session
+        if self.status == "finished":
+            data["result"] = self.result
+        if self.error is not None:
+            data["error"] = error_data(self.error)
+            data["steps"] = self.steps
+        return data
+
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+
+def error_data(error: Failed) -> dict[str, Any]:
+    """An error as callers read it."""
+    data: dict[str, Any] = msgspec.to_builtins(error)
+    del data["type"]
+    return data
+
+
+async def run_masked(run: ServedRun, instance: Any, inputs: Mapping[str, Any], masker: Masker) -> Any:
+    """Run an agent, or anything else that can be run, tell the events to `run`, and give what a later run goes on from.
+
+    That is the agent's run, whose `messages` are the conversation; None for what is no agent. Raises what it raises.
+    """
+    if not hasattr(instance, "start"):
+        result = await instance.invoke(inputs)
+        run.result = mask_json(msgspec.to_builtins(result), masker)
+        run.tell({"type": "result", "result": run.result})
+        return None
+    answer = Answer()
+    started = instance.start(inputs)
+    try:
+        async with aclosing(_masked_events(started.events(), answer, masker)) as events:
+            async for event in events:
+                if run.first_event is None:
+                    run.first_event = time.time()
+                run.tell(event)
+    finally:
+        run.steps = mask_json(answer.steps, masker)
+    run.result = mask_json(answer.to_json(), masker)
+    return started
+
+
+async def _masked_events(
+    events: AsyncGenerator[Any, None], answer: Answer, masker: Masker
+) -> AsyncGenerator[dict[str, Any], None]:
+    """Events as JSON values; pieces of text are held back while they could hold half a secret."""
+    stream = StreamMasker(masker)
+    async with aclosing(events):
+        async for event in events:
+            answer.add(event)
+            data = msgspec.to_builtins(event)
+            if data["type"] == "text-delta":
+                data["text"] = stream.feed(data["text"])
+                if data["text"]:
+                    yield data
+                continue
+            rest = stream.flush()
+            if rest:
+                yield {"type": "text-delta", "text": rest}
+            yield mask_json(data, masker)

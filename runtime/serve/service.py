@@ -1,0 +1,135 @@
+"""The service behind every protocol: what is live, the runs under way, those that ended."""
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from runtime.ai.events import Failed
+from runtime.errors import Error, UsageError
+from runtime.serve.admission import Admission
+from runtime.serve.graph import ServedGraph
+from runtime.serve.metrics import Metrics
+from runtime.serve.runs import ServedRun, run_masked
+from runtime.serve.settings import Settings
+
+log = logging.getLogger("runtime.serve")
+
+
+class NotFound(Error):
+    """There is no such thing here."""
+
+    code = "ERR_SERVE_NOT_FOUND"
+
+
+class Service:
+    """Begins runs and remembers them. `graph` is what new runs use."""
+
+    def __init__(self, graph: ServedGraph, settings: Settings, group: TaskGroup) -> None:
+        self.graph = graph
+        self.settings = settings
+        self.admission = Admission(settings.max_runs, settings.max_queue)
+        self.metrics = Metrics(self.admission)
+        self.runs: dict[str, ServedRun] = {}
+        self._group = group
+        self._kept = 0
+        self._under_way: set[ServedRun] = set()
+        self._idle = anyio.Event()
+
+    def find_target(self, name: str) -> Any:
+        """The instance that runs are asked of by this name; raises NotFound."""
+        try:
+            return self.graph.invocables[name]
+        except KeyError:
+            names = ", ".join(self.graph.invocables) or "none"
+            raise NotFound(f'there is no agent "{name}"', hint=f"there are: {names}") from None
+
+    def find_run(self, name: str) -> ServedRun:
+        """A run that is under way or kept; raises NotFound."""
+        try:
+            return self.runs[name]
+        except KeyError:
+            raise NotFound(f'there is no run "{name}"', hint="runs are forgotten some time after they ended") from None
+
+    def begin(self, target: str, inputs: Mapping[str, Any]) -> ServedRun:
+        """Begin a run; raises NotFound, and Busy or Draining where it cannot be taken."""
+        instance = self.find_target(target)
+        self.admission.admit()
+        run = ServedRun(target)
+        self.runs[run.id] = run
+        self._under_way.add(run)
+        self._group.start_soon(self._carry_out, run, instance, inputs, self.graph)
+        return run
+
+    async def drain(self) -> None:
+        """Take nothing new, and give what runs its time; what is not done by then is cancelled."""
+        self.admission.close()
+        with anyio.move_on_after(self.settings.drain_seconds):
+            await self._until_idle()
+        for run in list(self._under_way):
+            run.cancel()
+        await self._until_idle()
+
+    async def _until_idle(self) -> None:
+        while self._under_way:
+            self._idle = anyio.Event()
+            await self._idle.wait()
+
+    async def _carry_out(self, run: ServedRun, instance: Any, inputs: Mapping[str, Any], graph: ServedGraph) -> None:
+        try:
+            with run.scope:
+                async with self.admission.place():
+                    run.status = "running"
+                    await run_masked(run, instance, inputs, graph.masker)
+            run.end("cancelled" if run.scope.cancelled_caught else "finished")
+        except Error as error:
+            self._fail(run, error, graph)
+        except Exception as error:  # the border of a run: a fault of ours ends it, and no other
+            log.error("run %s: %s: %s", run.id, type(error).__name__, graph.masker(str(error)))
+            self._fail(run, Error("the run failed for a fault of the runtime", code="ERR_INTERNAL"), graph)
+        finally:
+            if not run.is_over:
+                run.end("cancelled")
+            self._under_way.discard(run)
+            self._idle.set()
+            self.metrics.ran(run)
+            self._keep(run)
+
+    def _fail(self, run: ServedRun, error: Error, graph: ServedGraph) -> None:
+        mask = graph.masker
+        error.message, error.hint = mask(error.message), mask(error.hint) if error.hint else None
+        run.error, run.cause = Failed(error.code, error.message, error.resource, error.hint), error
+        if isinstance(error, UsageError) or not (run.events and b'"type":"error"' in run.events[-1][:20]):
+            run.events.append(_encode_failed(run.error))
+        run.end("failed")
+
+    def _keep(self, run: ServedRun) -> None:
+        """Forget the oldest runs that ended, until the rest is as few and as small as the settings say."""
+        self._kept += run.size
+        over = [each for each in self.runs.values() if each.is_over] if self._is_too_much() else []
+        for old in over:
+            if not self._is_too_much():
+                break
+            del self.runs[old.id]
+            self._kept -= old.size
+
+    def _is_too_much(self) -> bool:
+        ended = len(self.runs) - len(self._under_way)
+        return ended > self.settings.kept_runs or (self._kept > self.settings.kept_bytes and ended > 1)
+
+
+def _encode_failed(failed: Failed) -> bytes:
+    import msgspec
+
+    return msgspec.json.encode(failed)
+
+
+@asynccontextmanager
+async def open_service(graph: ServedGraph, settings: Settings) -> AsyncIterator[Service]:
+    """A service over a live set; leaving cancels the runs that are left."""
+    async with anyio.create_task_group() as group:
+        yield Service(graph, settings, group)
+        group.cancel_scope.cancel()

@@ -1,0 +1,36 @@
+"""The life of a service over HTTP: it listens, answers, and ends in order."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import anyio
+
+from runtime.serve.app import make_app
+from runtime.serve.graph import ServedGraph
+from runtime.serve.listening import listen, make_server
+from runtime.serve.service import open_service
+from runtime.serve.settings import Settings
+
+
+class Teller(Protocol):
+    """Who gets the lines of the service's log."""
+
+    def tell(self, message: str) -> None:
+        """A line."""
+
+
+async def serve_http(
+    graph: ServedGraph, settings: Settings, teller: Teller, ended: Callable[[], Awaitable[None]]
+) -> None:
+    """Answer until `ended` returns; then what runs gets its time, and nothing new is begun. Raises UsageError."""
+    with listen(settings) as listener:
+        async with open_service(graph, settings) as service:
+            server = make_server(make_app(service, teller.tell), settings)
+            host, port = listener.getsockname()[:2]
+            teller.tell(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
+            async with anyio.create_task_group() as group:
+                group.start_soon(server.serve, [listener])
+                await ended()
+                teller.tell(f"ending: {service.admission.running + service.admission.waiting} runs are under way")
+                await service.drain()
+                server.should_exit = True

@@ -1,0 +1,35 @@
+"""How a service is run: where it listens, who may ask, and how much at once."""
+
+import ipaddress
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """`token` is what callers have to give, empty for none; `allowed_hosts` are more names of this service.
+
+    `max_runs` run at once, `max_queue` more wait. `max_body` is in bytes. `kept_runs` that have ended can be asked for,
+    `kept_bytes` of events at most.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8787
+    token: str = ""
+    allowed_hosts: Sequence[str] = ()
+    max_runs: int = 256
+    max_queue: int = 256
+    max_body: int = 16 << 20
+    drain_seconds: float = 30.0
+    kept_runs: int = 200
+    kept_bytes: int = 64 << 20
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens there."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
