@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.ai.approval import approvals_by
 from runtime.checks import Checked
-from runtime.cli import approval, bringing_up
+from runtime.cli import approval, bringing_up, cassettes
 from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.locking import bring_up_locked
 from runtime.cli.progress import PlainReport
@@ -42,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the answer as text, as {text, usage, finishReason, steps}, or each event of the run as a line of JSON",
     )
     approval.add_arguments(parser)
+    cassettes.add_arguments(parser)
 
 
 def run(options: Namespace) -> int:
@@ -50,11 +51,15 @@ def run(options: Namespace) -> int:
     inputs = {**_read_inputs(options.input), **({"prompt": prompt} if prompt is not None else {})}
     checked = bringing_up.read_checked(options, with_lock=True)
     targets = _targets(checked, options.agent, prompt)
-    resolved = bringing_up.resolve_printed(checked, find_roots(checked, targets), options)
+    changes = cassettes.find_changes(checked, options)
+    resolved = bringing_up.resolve_printed(checked, find_roots(checked, targets), options, changes)
 
     async def main(report: PlainReport) -> int:
         approver = approval.TerminalApprover(options.approve, report, Masker(resolved.values.secrets))
-        async with bring_up_locked(checked, resolved, report, options) as live:
+        async with (
+            cassettes.taped(checked, resolved, report, options) as opener,
+            bring_up_locked(checked, resolved, report, options, opener) as live,
+        ):
             if targets:
                 with approvals_by(approver):
                     return await run_targets(live, targets, inputs, options)

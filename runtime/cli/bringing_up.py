@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from runtime.changes import AS_IT_STANDS, Changes
 from runtime.checks import Checked
 from runtime.cli.progress import PlainReport, make_report
 from runtime.cli.reading import find_invocable as find_invocable
@@ -25,10 +26,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--verbose", action="store_true", help="what servers log, and what is retried")
 
 
-def resolve_printed(checked: Checked, roots: list[Resource], options: Namespace) -> Resolved:
+def resolve_printed(
+    checked: Checked, roots: list[Resource], options: Namespace, changes: Changes = AS_IT_STANDS
+) -> Resolved:
     """Values for what is wanted; what is missing goes to standard error, all of it, before anything starts."""
     try:
-        return resolve(checked, roots)
+        return resolve(checked, roots, changes=changes)
     except ManifestError as error:
         print_found(checked, error.diagnostics, options)
         raise

@@ -41,8 +41,10 @@ def write(text: str) -> None:
 
 
 def print_error(error: Error) -> None:
-    """An error as people read it: what is wrong, with what, and what to do."""
+    """An error as people read it: what is wrong, with what, how it differs from what was expected, what to do."""
     print(encodable(disarm(f"error: {error} [{error.code}]"), sys.stderr), file=sys.stderr)
+    for line in error.details.get("diff", ()):
+        print(encodable(disarm(f"    {line}"), sys.stderr), file=sys.stderr)
     if error.hint:
         print(encodable(disarm(f"    hint: {error.hint}"), sys.stderr), file=sys.stderr)
 
