@@ -29,9 +29,10 @@ def make_schema(registry: Registry) -> dict[str, Any]:
         fields = definitions[entry.name]
         fields["properties"] = {"kind": {"type": "string"}, "metadata": {}, **fields.get("properties", {})}
     aliases = sorted(APPLICATION_NAMES - {APPLICATION})
+    imported = _imported([*names, *aliases])
     contracts = sorted({part for entry in kinds(registry) for part in entry.contracts})
     for contract in (*contracts, *names):
-        definitions[f"slot {contract}"] = _slot(implementers(registry, contract))
+        definitions[f"slot.{contract}"] = _slot(implementers(registry, contract), imported)
     metadata = {
         "type": "object",
         "required": ["name"],
@@ -40,9 +41,9 @@ def make_schema(registry: Registry) -> dict[str, Any]:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A document of a manifest",
-        "type": "object",
+        "type": ["object", "null"],
         "required": ["kind", "metadata"],
-        "properties": {"kind": _kind_names(registry, names), "metadata": metadata},
+        "properties": {"kind": {"anyOf": [_kind_names(registry, names), imported]}, "metadata": metadata},
         "allOf": [_when(name) for name in names] + [_when(alias, APPLICATION) for alias in aliases],
         "definitions": definitions,
     }
@@ -60,6 +61,12 @@ def _kind_names(registry: Registry, names: list[str]) -> dict[str, Any]:
     }
 
 
+def _imported(names: list[str]) -> dict[str, Any]:
+    """Kinds behind a prefix that an application document brings in, of which nothing is known here."""
+    prefixes = "|".join(sorted({name.partition(".")[0] for name in names}))
+    return {"type": "string", "pattern": rf"^(?!(?:{prefixes})\.)[A-Z]\w*\.[A-Z]\w*$"}
+
+
 def _first_line(schema: Mapping[str, Any]) -> str:
     root = schema["$defs"][schema["$ref"].rpartition("/")[2]]
     return str(root.get("description", "")).partition("\n")[0]
@@ -67,17 +74,17 @@ def _first_line(schema: Mapping[str, Any]) -> str:
 
 def _when(name: str, definition: str = "") -> dict[str, Any]:
     return {
-        "if": {"required": ["kind"], "properties": {"kind": {"const": name}}},
+        "if": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": name}}},
         "then": {"$ref": _pointer(definition or name)},
     }
 
 
-def _slot(fitting: list[str]) -> dict[str, Any]:
-    """`!ref Name`, or a mapping of one of the kinds that fit."""
+def _slot(fitting: list[str], imported: dict[str, Any]) -> dict[str, Any]:
+    """`!ref Name`, or a mapping of one of the kinds that fit, or of an imported one."""
     inline = {
         "type": "object",
         "required": ["kind"],
-        "properties": {"kind": {"enum": fitting}},
+        "properties": {"kind": {"anyOf": [{"enum": fitting}, imported]}},
         "allOf": [_when(name) for name in fitting],
     }
     return {"anyOf": [{"type": "string", "description": "!ref Name"}, inline]}
@@ -91,7 +98,7 @@ def _editable(part: Any, local: Mapping[str, str], *, is_evaluated: bool) -> Any
         return part
     notes = {key: part[key] for key in ("description", "default") if key in part}
     if "x-ref" in part:
-        return {"allOf": [{"$ref": _pointer(f"slot {part['x-ref']}")}], **notes}
+        return {"allOf": [{"$ref": _pointer(f"slot.{part['x-ref']}")}], **notes}
     if "$ref" in part:
         return {"allOf": [{"$ref": _pointer(local[part["$ref"]])}], **notes}
     evaluated = is_evaluated and part.get("x-eval") is not False
@@ -101,7 +108,7 @@ def _editable(part: Any, local: Mapping[str, str], *, is_evaluated: bool) -> Any
             made[key] = {name: _editable(item, local, is_evaluated=evaluated) for name, item in value.items()}
         elif key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf"):
             made[key] = _editable(value, local, is_evaluated=evaluated)
-        elif not key.startswith("x-"):
+        elif key != "title" and not key.startswith("x-"):  # an editor would offer the title as if it were a field
             made[key] = value
     kind = made.get("type")
     takes_text = kind == "string" and "pattern" not in made

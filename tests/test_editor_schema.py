@@ -50,8 +50,16 @@ def test_refuses_what_is_wrong(editor: Draft7Validator, fields: dict[str, Any]) 
     assert list(editor.iter_errors({**AGENT, **fields})) != []
 
 
+def test_an_empty_document_and_kinds_that_are_imported_are_taken(editor: Draft7Validator) -> None:
+    imported = {"kind": "Acme.Model", "metadata": {"name": "A"}, "anything": 1}
+    inline = {**AGENT, "model": {"kind": "Acme.Model", "anything": 1}}
+
+    assert [list(editor.iter_errors(document)) for document in (None, imported, inline)] == [[], [], []]
+    assert list(editor.iter_errors({**imported, "kind": "Ai.Agnt"})) != []
+
+
 def test_every_kind_is_offered_with_a_description(editor: Draft7Validator) -> None:
-    offered = editor.schema["properties"]["kind"]
+    offered = editor.schema["properties"]["kind"]["anyOf"][0]
     assert {"Ai.Agent", "Mcp.StdioClient", "AiMcp.ToolProvider", "Telo.Application"} <= set(offered["enum"])
     assert len(offered["enum"]) == len(offered["enumDescriptions"])
     assert all(offered["enumDescriptions"])
