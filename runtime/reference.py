@@ -85,12 +85,28 @@ def _fields(
 ) -> Iterator[Field]:
     required = schema.get("required", ())
     for name, part in schema.get("properties", {}).items():
-        path = f"{above}{name}"
-        evaluated = is_evaluated and part.get("x-eval") is not False and "x-ref" not in part
-        default = part.get("default", msgspec.UNSET)
-        text = str(part.get("description", "")).strip()
-        yield Field(path, _type(part, root), name in required, default, text, evaluated)
-        yield from _inside(part, root, path, evaluated, seen)
+        field = refer_field(f"{above}{name}", part, root, is_required=name in required, is_evaluated=is_evaluated)
+        yield field
+        yield from _inside(part, root, field.path, field.is_evaluated, seen)
+
+
+def refer_field(
+    path: str, part: Mapping[str, Any], root: Mapping[str, Any], *, is_required: bool, is_evaluated: bool
+) -> Field:
+    """The field whose schema is `part` of the schema `root`; `is_evaluated` says so of what it stands in."""
+    evaluated = is_evaluated and part.get("x-eval") is not False and "x-ref" not in part
+    default = part.get("default", msgspec.UNSET)
+    text = str(part.get("description", "")).strip()
+    return Field(path, _type(part, root), is_required, default, text, evaluated)
+
+
+def alternatives(part: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What a part of the schema `root` may be, references and `anyOf` followed."""
+    part = _resolve(part, root)
+    if "anyOf" not in part:
+        yield part
+    for option in part.get("anyOf", ()):
+        yield from alternatives(option, root)
 
 
 def _inside(

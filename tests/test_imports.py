@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 ROWS = (
-    ("runtime.cli", "runtime.serve", "runtime.embedding"),
+    ("runtime.cli", "runtime.serve", "runtime.lsp", "runtime.embedding"),
     ("runtime.plan", "runtime.preview", "runtime.testing"),
     ("runtime.cassette",),
     ("runtime.lifecycle", "runtime.resolver", "runtime.changes"),

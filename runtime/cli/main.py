@@ -20,6 +20,7 @@ COMMANDS = {
     "tools": "list the tools that agents offer, in a model provider's own format",
     "explain": "explain a kind, a field, or the code of a finding",
     "schema": "print the JSON Schema of manifests, for editors",
+    "lsp": "be a language server for editors",
     "call": "call one tool of an MCP client of the set",
     "resources": "list or read the resources of an MCP client of the set",
     "prompts": "list or get the prompts of an MCP client of the set",
