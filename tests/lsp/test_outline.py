@@ -54,7 +54,7 @@ def loaded(value: Any, place: int, path: tuple[Any, ...] = ()) -> Iterator[tuple
         yield (*path, place)
 
 
-@pytest.mark.parametrize("path", readable(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", list(readable()), ids=lambda path: path.stem)
 def test_the_outline_has_the_places_that_the_loader_has(path: Path) -> None:
     source = Source(path.name, path.read_bytes(), ".")
 
