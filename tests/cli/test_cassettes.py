@@ -5,7 +5,6 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -90,9 +89,9 @@ sys.addaudithook(audit)
 
 
 def events(text: str) -> list[dict[str, Any]]:
-    """The events of a run, without how long each call took."""
+    """The events of a run, without when they were and how long each call took."""
     lines = [msgspec.json.decode(line) for line in text.splitlines()]
-    return [{name: value for name, value in line.items() if name != "durationMs"} for line in lines]
+    return [{name: value for name, value in line.items() if name not in ("time", "durationMs")} for line in lines]
 
 
 def call_tools(*names: str) -> Any:
@@ -105,15 +104,23 @@ def call_tools(*names: str) -> Any:
     return answer
 
 
-@pytest.fixture
-def leaked(tmp_path: Path) -> Iterator[tuple[Path, Ended]]:
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     """A run whose server says its secret in every way, recorded."""
+    folder = tmp_path_factory.mktemp("first")
     with serve_chat(call_tools("s_leak", "s_picture", "s_blob")) as model:
-        manifest = write_manifest(tmp_path, model.base_url, sys.executable, str(HOSTILE), LEAKING)
+        write_manifest(folder, model.base_url, sys.executable, str(HOSTILE), LEAKING)
         words = ("apply", "set.yaml", "--prompt", f"Go. {SECRET}", "--record", "cassette", "--output", "events")
-        ended = run(tmp_path, *words, **SECRETS)
+        ended = run(folder, *words, **SECRETS)
     assert ended.code == 0, ended.err
-    yield manifest, ended
+    return folder, ended
+
+
+@pytest.fixture
+def leaked(first: tuple[Path, Ended], tmp_path: Path) -> tuple[Path, Ended]:
+    """That run, the test's own: its manifest, and what it printed."""
+    shutil.copytree(first[0], tmp_path, dirs_exist_ok=True)
+    return tmp_path / "set.yaml", first[1]
 
 
 def test_a_replay_tells_the_events_that_were_recorded_with_no_network_server_or_secret(
@@ -185,9 +192,7 @@ def test_what_differs_is_told_although_the_agent_went_on_without_the_tool(
     ended = replay(tmp_path, leaked[0], "--prompt", "Go. ***", "--quiet")
 
     assert ended.code == 5
-    assert ended.err.startswith(
-        'error: a call of "picture" is asked of "Server", and nothing of the kind was recorded or is left'
-    )
+    assert 'a call of "picture" is asked of "Server", and nothing of the kind was recorded or is left' in ended.err
 
 
 def test_lenient_goes_by_order_and_tool(leaked: tuple[Path, Ended], tmp_path: Path) -> None:
@@ -208,7 +213,7 @@ def test_what_a_rule_ignores_may_differ_and_the_rule_outlives_a_new_recording(
         run(tmp_path, "apply", "set.yaml", "--prompt", "Go.", "--record", "cassette", **SECRETS)
 
     assert (ended.code, ended.out) == (0, "all\nis\ndone\n")
-    assert "ignore: [/messages/1/content]\n" in recording.read_text()
+    assert 'ignore: ["/messages/1/content"]\n' in recording.read_text()
     assert not list((tmp_path / "cassette/files").iterdir())
 
 
