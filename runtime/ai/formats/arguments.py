@@ -15,6 +15,7 @@ from runtime.ai.formats.schema import objects
 from runtime.errors import ToolError
 
 CODE = "ERR_TOOL_ARGUMENTS"
+_DEEPEST = 50
 _PREFIX = "#/$defs/"
 
 
@@ -58,7 +59,7 @@ class ArgumentCheck:
         faults = find_faults(self._sound, given)
         if not faults:
             return given
-        slim: dict[str, Any] = self._drop_nulls(self._object, given)
+        slim: dict[str, Any] = self._drop_nulls(self._object, given, 0)
         if slim != given:
             faults = find_faults(self._sound, slim)
             if not faults:
@@ -76,19 +77,19 @@ class ArgumentCheck:
     def _object(self) -> Schema:
         return objects.to_object(self._published, Report(), Memory()).schema
 
-    def _drop_nulls(self, schema: Any, value: Any) -> Any:
+    def _drop_nulls(self, schema: Any, value: Any, depth: int) -> Any:
         if isinstance(schema, dict) and "$ref" in schema:
             schema = self._object.get("$defs", {}).get(schema["$ref"][len(_PREFIX) :])
-        if not isinstance(schema, dict):
+        if not isinstance(schema, dict) or depth > _DEEPEST:
             return value
         if isinstance(value, list) and "items" in schema:
-            return [self._drop_nulls(schema["items"], member) for member in value]
+            return [self._drop_nulls(schema["items"], member, depth + 1) for member in value]
         properties = schema.get("properties")
         if not isinstance(value, dict) or properties is None:
             return value
         required = schema.get("required", ())
         return {
-            key: self._drop_nulls(properties.get(key), inner)
+            key: self._drop_nulls(properties.get(key), inner, depth + 1)
             for key, inner in value.items()
             if inner is not None or key in required or key not in properties or self._takes_null(properties[key])
         }

@@ -144,6 +144,8 @@ def convert(
             converted.append(ConvertedTool(name, tool, definition, adapted.renames, report))
         except InexpressibleError as error:
             set_aside.append(SetAside(tool, str(error)))
+        except RecursionError:
+            set_aside.append(SetAside(tool, "its schema holds values that are nested too deep"))
     return Converted(known, converted, set_aside)
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from runtime.ai.formats.checking.assertions import show
+from runtime.ai.formats.checking.assertions import PER_STEP, show
 from runtime.ai.formats.checking.matching import matches
 from runtime.ai.formats.checking.validation import MOST_FAULTS, Check, Fault, Spot, Validation
+from runtime.ai.formats.schema.phrases import count
 
 Rules = dict[str, Any]
 
@@ -24,6 +25,7 @@ def _properties(validation: Validation, rule: Any, spot: Spot, schema: Rules) ->
 
 def _pattern_properties(validation: Validation, rule: Any, spot: Spot, schema: Rules) -> Iterator[Fault]:
     if isinstance(spot.value, dict):
+        validation.count(len(rule) * len(spot.value))
         for pattern, part in rule.items():
             for key, value in spot.value.items():
                 if matches(pattern, key):
@@ -32,7 +34,7 @@ def _pattern_properties(validation: Validation, rule: Any, spot: Spot, schema: R
 
 def _additional_properties(validation: Validation, rule: Any, spot: Spot, schema: Rules) -> Iterator[Fault]:
     if isinstance(spot.value, dict) and rule is not True:
-        known = own_keys(schema, spot.value)
+        known = _own_keys(validation, schema, spot)
         for key in spot.value:
             if key not in known:
                 yield from _left_over(validation, rule, spot, key, schema)
@@ -57,6 +59,7 @@ def _property_names(validation: Validation, rule: Any, spot: Spot, schema: Rules
 
 def _required(validation: Validation, rule: Any, spot: Spot, schema: Rules) -> Iterator[Fault]:
     if isinstance(spot.value, dict):
+        validation.count(len(rule) // PER_STEP)
         for key in rule:
             if key not in spot.value:
                 yield Fault(spot.at, f'"{key}" is missing', "required")
@@ -64,6 +67,7 @@ def _required(validation: Validation, rule: Any, spot: Spot, schema: Rules) -> I
 
 def _dependent_required(validation: Validation, rule: Any, spot: Spot, schema: Rules) -> Iterator[Fault]:
     if isinstance(spot.value, dict):
+        validation.count(len(rule) // PER_STEP)
         for key, needs in rule.items():
             for need in needs:
                 if key in spot.value and need not in spot.value:
@@ -87,7 +91,7 @@ def _items(validation: Validation, rule: Any, spot: Spot, schema: Rules) -> Iter
     if isinstance(spot.value, list):
         start = len(schema.get("prefixItems", ()))
         if rule is False and len(spot.value) > start:
-            yield Fault(spot.at, f"must have at most {start} members, found {len(spot.value)}", "items")
+            yield Fault(spot.at, f"must have at most {count(start, 'member')}, found {len(spot.value)}", "items")
             return
         for index in range(start, len(spot.value)):
             yield from validation.faults(rule, spot.inside(index, spot.value[index]))
@@ -178,7 +182,7 @@ def _judged(validation: Validation, schema: Rules, spot: Spot) -> set[Any]:
     """The keys or positions that the keywords beside `unevaluated*` have judged."""
     found: set[Any]
     if isinstance(spot.value, dict):
-        found = set(spot.value) if "additionalProperties" in schema else own_keys(schema, spot.value)
+        found = set(spot.value) if "additionalProperties" in schema else _own_keys(validation, schema, spot)
     else:
         found = set(_own_positions(validation, schema, spot))
     for part in _applied(validation, schema, spot):
@@ -190,12 +194,15 @@ def _judged(validation: Validation, schema: Rules, spot: Spot) -> set[Any]:
     return found
 
 
-def own_keys(schema: Rules, value: dict[str, Any]) -> set[str]:
+def _own_keys(validation: Validation, schema: Rules, spot: Spot) -> set[str]:
     """The keys that `properties` and `patternProperties` name; a pattern that cannot be tried may name any."""
     properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    return {
-        key for key in value if key in properties or any(matches(pattern, key) is not False for pattern in patterns)
-    }
+    validation.count(len(patterns) * len(spot.value))
+    known: set[str] = spot.value.keys() & properties.keys()
+    if patterns:
+        rest = spot.value.keys() - known
+        known |= {key for key in rest if any(matches(pattern, key) is not False for pattern in patterns)}
+    return known
 
 
 def _own_positions(validation: Validation, schema: Rules, spot: Spot) -> Iterator[int]:
@@ -210,7 +217,7 @@ def _own_positions(validation: Validation, schema: Rules, spot: Spot) -> Iterato
 
 
 def _applied(validation: Validation, schema: Rules, spot: Spot) -> Iterator[Rules]:
-    validation.count(spot)
+    validation.count()
     parts: list[Any] = [*schema.get("allOf", ())]
     if "$ref" in schema:
         parts.append(validation.definition(schema["$ref"]))

@@ -19,6 +19,6 @@ def find_faults(schema: Schema, value: Any) -> list[Fault]:
     """
     found: list[Fault] = []
     validation = Validation(schema.get("$defs", {}), _CHECKS)
-    with suppress(OutOfStepsError):
+    with suppress(OutOfStepsError, RecursionError):  # the latter from comparing values that are nested too deep
         found.extend(islice(validation.faults(schema, Spot(value)), MOST_FAULTS))
     return found

@@ -54,7 +54,9 @@ class Validation:
 
     def faults(self, schema: Any, spot: Spot) -> Iterator[Fault]:
         """The faults of a value, in the order of the schema's keywords."""
-        self.count(spot)
+        self.count()
+        if spot.depth > _DEEPEST:
+            return
         if schema is False:
             yield Fault(spot.at, "must not be given", "false")
         if not isinstance(schema, dict):
@@ -80,10 +82,10 @@ class Validation:
         """The schema that a reference means."""
         return self._definitions[reference[len(_PREFIX) :]]
 
-    def count(self, spot: Spot) -> None:
-        """One step more; raises `OutOfStepsError` when it was one too many."""
-        self._steps += 1
-        if self._steps > _MOST_STEPS or spot.depth > _DEEPEST:
+    def count(self, steps: int = 1) -> None:
+        """Some steps more; raises `OutOfStepsError` when they are too many."""
+        self._steps += steps
+        if self._steps > _MOST_STEPS:
             raise OutOfStepsError
 
 

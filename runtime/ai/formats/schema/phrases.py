@@ -15,6 +15,11 @@ def describe(schema: Schema, *sentences: str) -> Schema:
     return {**schema, "description": " ".join([*filter(None, [said]), *fresh])} if fresh else schema
 
 
+def count(number: int, noun: str) -> str:
+    """`1 key`, `2 keys`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def list_values(values: list[Any]) -> str:
     """`One of "a", 2.` or, for a single value, `Must be "a".`"""
     if len(values) == 1:
@@ -31,6 +36,9 @@ def say(word: str, value: Any) -> str:
     """A sentence for a keyword and its value; empty where it says nothing to a model."""
     if word in _TEMPLATES and value != "":
         return _TEMPLATES[word].format(value)
+    if word in _COUNTS:
+        lead, noun = _COUNTS[word]
+        return f"{lead} {count(value, noun)}."
     if word in _SWITCHES:
         on, off = _SWITCHES[word]
         return on if value is True else off if value is False else ""
@@ -66,21 +74,23 @@ def say_condition(schema: Schema) -> str:
 
 
 _TEMPLATES = {
-    "minLength": "At least {} characters.",
-    "maxLength": "At most {} characters.",
     "pattern": "Matches the regular expression {:.400}",
     "multipleOf": "A multiple of {}.",
     "minimum": "At least {}.",
     "maximum": "At most {}.",
     "exclusiveMinimum": "Greater than {}.",
     "exclusiveMaximum": "Less than {}.",
-    "minItems": "At least {} members.",
-    "maxItems": "At most {} members.",
-    "minProperties": "At least {} keys.",
-    "maxProperties": "At most {} keys.",
     "contentEncoding": "Encoded as {}.",
     "contentMediaType": "Holds {}.",
     "format": "In the format {}.",
+}
+_COUNTS = {
+    "minLength": ("At least", "character"),
+    "maxLength": ("At most", "character"),
+    "minItems": ("At least", "member"),
+    "maxItems": ("At most", "member"),
+    "minProperties": ("At least", "key"),
+    "maxProperties": ("At most", "key"),
 }
 _SWITCHES = {
     "uniqueItems": ("No member occurs twice.", ""),
