@@ -12,6 +12,9 @@ from runtime.cli.progress import PlainReport
 from runtime.errors import UsageError
 
 if TYPE_CHECKING:
+    from runtime.serve.graph import ServedGraph
+    from runtime.serve.mcp_tools import Tools
+    from runtime.serve.service import Service
     from runtime.serve.settings import Settings
 
 TOKEN_VARIABLE = "RUNTIME_SERVE_TOKEN"
@@ -35,6 +38,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--drain-seconds", type=_count(0), default=30, metavar="N", help="for running runs when the service ends (30)"
     )
+    parser.add_argument("--stdio", action="store_true", help="speak MCP over standard input and output, not HTTP")
+    parser.add_argument(
+        "--expose",
+        choices=("agents", "tools"),
+        default="agents",
+        help="to MCP clients: each agent as a tool, or the tools of one agent as it offers them",
+    )
+    parser.add_argument("--agent", metavar="NAME", help='whose tools "--expose tools" gives, where there are several')
     parser.add_argument("--quiet", action="store_true", help="no progress and no line per request")
     parser.add_argument("--verbose", action="store_true", help="what servers log, and what is retried")
     add_locked_arguments(parser)
@@ -53,13 +64,37 @@ def run(options: Namespace) -> int:
     async def main(report: PlainReport) -> int:
         from runtime.cli.locking import bring_up_locked
         from runtime.serve.graph import ServedGraph
-        from runtime.serve.serving import serve_http
 
         async with bring_up_locked(checked, resolved, report, options) as live:
-            await serve_http(ServedGraph(live), settings, report, ending.wait)
+            graph = ServedGraph(live)
+            choose = _choose_tools(graph, options)
+            if options.stdio:
+                from runtime.serve.mcp_transports import serve_stdio
+
+                await serve_stdio(graph, settings, choose, report.tell, ending.wait)
+            else:
+                from runtime.serve.serving import serve_http
+
+                await serve_http(graph, settings, choose, report, ending.wait)
         return ending.code
 
     return bringing_up.run_until_signal(main, options, take=ending.take)
+
+
+def _choose_tools(graph: "ServedGraph", options: Namespace) -> "Callable[[Service], Tools]":
+    """What MCP clients get; raises UsageError."""
+    from runtime.serve.mcp_tools import AgentTools, GatewayTools
+
+    if options.expose == "agents":
+        return AgentTools
+    names = list(graph.agents)
+    agent = options.agent or (names[0] if len(names) == 1 else "")
+    if agent not in names:
+        problem = (
+            f'there is no agent "{agent}"' if agent else f"the set has {len(names)} agents whose tools could be meant"
+        )
+        raise UsageError(problem, hint=f'pick one with "--agent": {", ".join(names)}')
+    return lambda service: GatewayTools(service, agent)
 
 
 class _Ending:

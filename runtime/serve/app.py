@@ -18,8 +18,8 @@ from runtime.serve.service import Service
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(service: Service, tell: Callable[[str], None]) -> ASGIApp:
-    """The application over a service; `tell` gets a line for each request."""
+def make_app(service: Service, mcp: ASGIApp, tell: Callable[[str], None]) -> ASGIApp:
+    """The application over a service; `mcp` answers at `/mcp`, `tell` gets a line for each request."""
     plain, chat = PlainRoutes(service), ChatRoutes(service)
     routes = [
         _route("GET", "/healthz", plain.health),
@@ -31,6 +31,7 @@ def make_app(service: Service, tell: Callable[[str], None]) -> ASGIApp:
         _route("GET", "/v1/models", chat.models),
         _route("GET", "/v1/models/{name}", chat.model),
         _route("POST", "/v1/chat/completions", chat.complete),
+        Route("/mcp", mcp),
     ]
     handlers = {404: _not_found, 405: _not_allowed}
     app = Starlette(routes=routes, exception_handlers=handlers)

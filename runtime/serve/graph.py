@@ -27,6 +27,13 @@ class ServedGraph:
             if getattr(node.entry.cls, "is_conversational", False)
         }
 
+    def describe(self, name: str) -> str:
+        """What a named resource says of itself: `metadata.description`."""
+        node = self.live.resolved.find(name)
+        metadata = node.resource.body.get("metadata") if node is not None else None
+        told = metadata.get("description") if isinstance(metadata, dict) else None
+        return self.masker(told) if type(told) is str else f"Asks the agent {name}."
+
     @property
     def nodes(self) -> Sequence[Node]:
         """Everything that is live, each after what it needs."""

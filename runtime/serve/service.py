@@ -1,11 +1,12 @@
 """The service behind every protocol: what is live, the runs under way, those that ended."""
 
 import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 
 from runtime.ai.events import Failed
@@ -38,6 +39,11 @@ class Service:
         self._kept = 0
         self._under_way: set[ServedRun] = set()
         self._idle = anyio.Event()
+
+    @contextmanager
+    def using_graph(self) -> Iterator[ServedGraph]:
+        """What is live now; it stays so while the block runs."""
+        yield self.graph
 
     def find_target(self, name: str) -> Any:
         """The instance that runs are asked of by this name; raises NotFound."""
@@ -122,8 +128,6 @@ class Service:
 
 
 def _encode_failed(failed: Failed) -> bytes:
-    import msgspec
-
     return msgspec.json.encode(failed)
 
 

@@ -1,6 +1,7 @@
 """The life of a service over HTTP: it listens, answers, and ends in order."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Protocol
 
 import anyio
@@ -8,7 +9,9 @@ import anyio
 from runtime.serve.app import make_app
 from runtime.serve.graph import ServedGraph
 from runtime.serve.listening import listen, make_server
-from runtime.serve.service import open_service
+from runtime.serve.mcp_tools import Tools, make_mcp_server
+from runtime.serve.mcp_transports import open_mcp_endpoint
+from runtime.serve.service import Service, open_service
 from runtime.serve.settings import Settings
 
 
@@ -20,12 +23,21 @@ class Teller(Protocol):
 
 
 async def serve_http(
-    graph: ServedGraph, settings: Settings, teller: Teller, ended: Callable[[], Awaitable[None]]
+    graph: ServedGraph,
+    settings: Settings,
+    choose: Callable[[Service], Tools],
+    teller: Teller,
+    ended: Callable[[], Awaitable[None]],
 ) -> None:
-    """Answer until `ended` returns; then what runs gets its time, and nothing new is begun. Raises UsageError."""
+    """Answer until `ended` returns; then what runs gets its time, and nothing new is begun. Raises UsageError.
+
+    `choose` says which tools MCP clients get.
+    """
     with listen(settings) as listener:
-        async with open_service(graph, settings) as service:
-            server = make_server(make_app(service, teller.tell), settings)
+        async with open_service(graph, settings) as service, AsyncExitStack() as stack:
+            mcp_server = make_mcp_server(service, choose(service))
+            mcp = await stack.enter_async_context(open_mcp_endpoint(mcp_server, settings))
+            server = make_server(make_app(service, mcp, teller.tell), settings)
             host, port = listener.getsockname()[:2]
             teller.tell(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
             async with anyio.create_task_group() as group:
