@@ -22,6 +22,7 @@ ROWS = (
         "runtime.expressions",
         "runtime.contracts",
         "runtime.runs",
+        "runtime.telemetry",
         "runtime.version",
         "runtime.yaml_text",
     ),

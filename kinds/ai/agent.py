@@ -214,7 +214,7 @@ class Agent(Kind):
             Source(entry.provider, label, entry.prefix, _given(entry.include), entry.exclude)
             for label, entry in zip(labels, self.tool_providers, strict=True)
         ]
-        yield LiveAgent(context.name, self.model, sources, self._rules(context), context.warn)
+        yield LiveAgent(context.name, self.model, sources, self._rules(context), context.warn, context.mask)
 
     def _rules(self, context: Context) -> "RunRules":
         from runtime.ai.history import HistoryRule

@@ -30,4 +30,4 @@ class Completion(Kind):
         from runtime.ai.run import RunRules
 
         rules = RunRules(system=self.system, options=self.options, max_steps=1, on_max_steps="return")
-        yield Agent(context.name, self.model, (), rules, context.warn)
+        yield Agent(context.name, self.model, (), rules, context.warn, context.mask)

@@ -137,6 +137,7 @@ class MessagesModel:
         self.summary = fields.model
         self._model = fields.model
         self._options = fields.options
+        self.span_attributes = endpoint.describe("anthropic", fields.model)
         self._prices = fields.prices
         self._cache = _read_cache(fields.cache_control)
         self._endpoint = endpoint

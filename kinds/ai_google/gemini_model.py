@@ -106,6 +106,10 @@ class ContentModel:
         self.summary = fields.model
         self._dialect = Dialect(fields.model)
         self._options = fields.options
+        self.span_attributes = {
+            **endpoint.describe("gcp.gemini", fields.model),
+            "gen_ai.operation.name": "generate_content",
+        }
         self._prices = fields.prices
         self._endpoint = endpoint
 

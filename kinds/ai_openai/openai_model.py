@@ -133,6 +133,7 @@ class LiveModel:
         self.tool_format = wire.format
         self._model = fields.model
         self._options = fields.options
+        self.span_attributes = endpoint.describe("openai", fields.model)
         self._prices = fields.prices
         self._endpoint = endpoint
         self._wire = wire

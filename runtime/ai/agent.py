@@ -14,9 +14,17 @@ class Agent:
     """A live agent. Its runs share its tools and its model, and nothing else: any number may be under way at once."""
 
     def __init__(
-        self, name: str, model: Model, sources: Sequence[Source], rules: RunRules, warn: Callable[[str], None]
+        self,
+        name: str,
+        model: Model,
+        sources: Sequence[Source],
+        rules: RunRules,
+        warn: Callable[[str], None],
+        mask: Callable[[str], str] = str,
     ) -> None:
+        """`mask` hides secrets in what is traced."""
         self.name = name
+        self._mask = mask
         self._model = model
         self._tools = ToolSet(name, sources, model.tool_format, model.max_tools, warn, rules.tools.approval)
         self._rules = rules
@@ -41,7 +49,7 @@ class Agent:
 
     def start(self, inputs: Mapping[str, Any]) -> Run:
         """A run that has not begun: `events()` runs it; another run can go on from its `messages`."""
-        return Run(self.name, self._model, self._tools, self._rules, inputs)
+        return Run(self.name, self._model, self._tools, self._rules, inputs, self._mask)
 
     def run(self, inputs: Mapping[str, Any]) -> AsyncGenerator[Event, None]:
         """One run as it happens; inputs, events and errors as in `Run.events`."""

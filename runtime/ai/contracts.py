@@ -155,7 +155,10 @@ class ModelRequest(Struct):
 
 @contract("Ai.Model")
 class Model(Protocol):
-    """A model that answers messages, and may ask for tool calls."""
+    """A model that answers messages, and may ask for tool calls.
+
+    It may also have `span_attributes`, what OpenTelemetry's spans tell of it: `gen_ai.provider.name` and so on.
+    """
 
     @property
     def tool_format(self) -> str:

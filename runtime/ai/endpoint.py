@@ -79,6 +79,18 @@ class Endpoint:
         self._idle: list[Any] = []
         self._make_transport: Callable[[], Any] = self._prepare
 
+    def describe(self, provider: str, model: str) -> dict[str, Any]:
+        """What spans tell of a model behind the endpoint: its provider and its name, and where it is."""
+        from urllib.parse import urlsplit
+
+        told: dict[str, Any] = {"gen_ai.provider.name": provider, "gen_ai.request.model": model}
+        try:
+            place = urlsplit(self._url)
+            port = place.port or (443 if place.scheme == "https" else 80)
+        except ValueError:  # no address; `connect` says so
+            return told
+        return {**told, "server.address": place.hostname or "", "server.port": port}
+
     def connect(self) -> None:
         """Make what the first request needs, while there is time: the HTTP library's import takes most of it."""
         self._idle.append(self._make_transport())

@@ -1,6 +1,6 @@
 """A run: the loop of model turns and tool calls, written once, as events."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
@@ -12,7 +12,8 @@ from runtime.ai.history import History, HistoryRule
 from runtime.ai.inputs import read_inputs, start_messages
 from runtime.ai.limits import Budget, Limits
 from runtime.ai.output import OutputRule
-from runtime.ai.tool_set import ToolSet
+from runtime.ai.spans import RunSpans
+from runtime.ai.tool_set import Offer, ToolSet
 from runtime.ai.turn import Call, ToolRules, answer_message, approve_calls, resolve_calls, run_calls
 from runtime.errors import AgentError, Error, ModelError
 from runtime.runs import run_scope
@@ -35,8 +36,17 @@ class RunRules(Struct, frozen=True, kw_only=True):
 class Run:
     """One run of an agent. `messages` is its conversation, which ends with the answer once the run has finished."""
 
-    def __init__(self, agent: str, model: Model, tools: ToolSet, rules: RunRules, inputs: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        agent: str,
+        model: Model,
+        tools: ToolSet,
+        rules: RunRules,
+        inputs: Mapping[str, Any],
+        mask: Callable[[str], str] = str,
+    ) -> None:
         self.messages: list[Message] = []
+        self._spans = RunSpans(agent, model, mask)
         self._agent = agent
         self._model = model
         self._tools = tools
@@ -62,6 +72,7 @@ class Run:
         Closing the iterator stops what is under way. The model gets `maxSteps` turns; tools that it wants in the last
         one do not run, as nobody would read their results.
         """
+        self._spans.begin()
         try:
             async with run_scope(), aclosing(self._turns()) as events:
                 async for event in events:
@@ -69,8 +80,11 @@ class Run:
         except Error as error:
             if error.resource is None:
                 error.resource = self._agent
+            self._spans.run.fail(error.code)
             yield Failed.of(error)
             raise
+        finally:
+            self._spans.end(self._usage)
 
     async def _turns(self) -> AsyncGenerator[Event, None]:
         """Turns of the model and their tool calls, until there is an answer."""
@@ -78,9 +92,12 @@ class Run:
         self._begin()
         budget = Budget(rules.limits)
         for step in range(1, rules.max_steps + 1):
-            async with aclosing(self._ask(step, budget)) as deltas:
+            offer, request = await self._prepare(budget)
+            async with aclosing(self._ask(request, budget)) as deltas:
                 async for delta in deltas:
                     yield delta
+            self._usage += self._end.usage
+            self._calls = resolve_calls(_number_calls(self._end.tool_calls, step), offer)
             for call in self._calls:
                 yield call.told
             if not self._calls:
@@ -107,28 +124,36 @@ class Run:
         if isinstance(inputs.options, dict):
             self._options = {**self._rules.options, **inputs.options}
 
-    async def _ask(self, step: int, budget: Budget) -> AsyncGenerator[TextDelta, None]:
-        """One turn of the model: its text as it comes; at the end `_calls` are the tool calls that it wants."""
+    async def _prepare(self, budget: Budget) -> tuple[Offer, ModelRequest]:
+        """The tools of this moment, and the request for the next turn."""
         budget.check_usage(self._usage)
         offer = await budget.bound(self._tools.offer())
         choice = offer.choose(self._choice)
         messages = self._history.trim(self.messages) if self._history else self.messages
-        request = ModelRequest(messages, offer.tools, self._options, choice, offer.block)
+        return offer, ModelRequest(messages, offer.tools, self._options, choice, offer.block)
+
+    async def _ask(self, request: ModelRequest, budget: Budget) -> AsyncGenerator[TextDelta, None]:
+        """One turn of the model: its text as it comes; at the end `_text` is all of it, and `_end` the turn's end."""
         pieces: list[str] = []
         end: TurnEnd | None = None
-        async with aclosing(self._model.generate(request)) as turn:
-            while (piece := await budget.bound(anext(turn, None))) is not None:
-                if isinstance(piece, TextDelta):
-                    pieces.append(piece.text)
-                    yield piece
-                else:
-                    end = piece
-        if end is None:
-            raise ModelError("the model's turn came to no end")
-        self._end = end
-        self._text = "".join(pieces)
-        self._usage += end.usage
-        self._calls = resolve_calls(_number_calls(end.tool_calls, step), offer)
+        span = self._spans.begin_turn()
+        try:
+            async with aclosing(self._model.generate(request)) as turn:
+                while (piece := await budget.bound(anext(turn, None))) is not None:
+                    if isinstance(piece, TextDelta):
+                        pieces.append(piece.text)
+                        yield piece
+                    else:
+                        end = piece
+            if end is None:
+                raise ModelError("the model's turn came to no end")
+            self._end, self._text = end, "".join(pieces)
+            self._spans.tell_turn(span, request.messages, self._text, end)
+        except Error as error:
+            span.fail(error.code)
+            raise
+        finally:
+            span.end()
 
     async def _answer(self, budget: Budget) -> list[ToolAnswered]:
         """Run the turn's calls; they and their answers join the messages, in call order."""
@@ -136,7 +161,7 @@ class Run:
         rules, calls = self._rules.tools, self._calls
         if rules.approval:
             calls = await budget.bound(approve_calls(calls, rules, self._agent))
-        answers = await budget.bound(run_calls(calls, rules))
+        answers = await budget.bound(run_calls(calls, rules, self._spans))
         wanted = [call.wanted for call in self._calls]
         self.messages.append(Message("assistant", self._text, wanted, provider_data=self._end.provider_data))
         self.messages += [answer_message(answer, call.name) for answer, call in zip(answers, wanted, strict=True)]

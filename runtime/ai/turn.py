@@ -14,6 +14,7 @@ from runtime.ai.contracts import Message, ToolCall, ToolResult
 from runtime.ai.events import ToolAnswered, ToolCalled
 from runtime.ai.formats.arguments import decode
 from runtime.ai.results import read_output
+from runtime.ai.spans import RunSpans
 from runtime.ai.tool_set import BoundTool, Offer
 from runtime.errors import Error, ExpectationError, ToolError
 
@@ -88,23 +89,29 @@ async def _approve(call: Call, rules: ToolRules, agent: str) -> Call:
     return Call(call.wanted, told, fault=fault)
 
 
-async def run_calls(calls: Sequence[Call], rules: ToolRules) -> list[ToolAnswered]:
+async def run_calls(calls: Sequence[Call], rules: ToolRules, spans: RunSpans) -> list[ToolAnswered]:
     """The answers in call order. With `rules.on_error` throw the first error is raised and ends the others."""
-    functions: list[Callable[[], Awaitable[ToolAnswered]]] = [partial(_run, call, rules) for call in calls]
+    functions: list[Callable[[], Awaitable[ToolAnswered]]] = [partial(_run, call, rules, spans) for call in calls]
     return await run_all(functions, rules.parallel)
 
 
-async def _run(call: Call, rules: ToolRules) -> ToolAnswered:
+async def _run(call: Call, rules: ToolRules, spans: RunSpans) -> ToolAnswered:
     started = perf_counter()
     told = call.told
+    span = spans.begin_tool(told)
     try:
-        result = await _call(call, rules)
+        with span.around(is_tool=True):
+            result = await _call(call, rules)
         content = read_output(result.output, rules.longest)
+        spans.tell_tool(span, content)
     except Error as error:
+        span.fail(error.code)
         if rules.on_error == "throw" or isinstance(error, ExpectationError):  # a lock is not met: no fault of a tool
             raise
         content = read_output(error.message, rules.longest)
         return ToolAnswered(told.id, told.name, content, True, error.code, (), _since(started))
+    finally:
+        span.end()
     return ToolAnswered(told.id, told.name, content, rest=result.rest, duration_ms=_since(started))
 
 

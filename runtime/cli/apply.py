@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.ai.approval import approvals_by
 from runtime.checks import Checked
-from runtime.cli import approval, bringing_up, cassettes
+from runtime.cli import approval, bringing_up, cassettes, otel
 from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.locking import bring_up_locked
 from runtime.cli.progress import PlainReport
@@ -41,7 +41,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="text",
         help="the answer as text, as {text, usage, finishReason, steps}, or each event of the run as a line of JSON",
     )
+    parser.add_argument(
+        "--trace", metavar="FILE", help="keep each event of the runs with its time, as lines of JSON, for you alone"
+    )
     approval.add_arguments(parser)
+    otel.add_arguments(parser)
     cassettes.add_arguments(parser)
 
 
@@ -57,6 +61,7 @@ def run(options: Namespace) -> int:
     async def main(report: PlainReport) -> int:
         approver = approval.TerminalApprover(options.approve, report, Masker(resolved.values.secrets))
         async with (
+            otel.traced(options, report),
             cassettes.taped(checked, resolved, report, options) as opener,
             bring_up_locked(checked, resolved, report, options, opener) as live,
         ):

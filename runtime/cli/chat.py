@@ -12,16 +12,17 @@ import msgspec
 from runtime.ai.agent import Agent
 from runtime.ai.approval import approvals_by
 from runtime.checks import Checked
-from runtime.cli import approval, bringing_up
+from runtime.cli import approval, bringing_up, otel
 from runtime.cli.conversation import Conversation
 from runtime.cli.lines import Lines, make_lines
+from runtime.cli.lock_arguments import add_locked_arguments
+from runtime.cli.locking import bring_up_locked
 from runtime.cli.output import encodable, print_error
 from runtime.cli.progress import PlainReport
 from runtime.cli.session_file import SessionFile, as_data
 from runtime.cli.terminal_text import disarm
 from runtime.cli.turn_view import TurnView
 from runtime.errors import Error, UsageError
-from runtime.lifecycle import bring_up
 from runtime.manifest import Ref
 from runtime.masking import Masker, mask_json
 from runtime.registry import Entry
@@ -44,11 +45,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--session", metavar="NAME", help='keep what is said under this name, in ".runtime" beside the manifest'
     )
     approval.add_arguments(parser)
+    add_locked_arguments(parser)
+    otel.add_arguments(parser)
 
 
 def run(options: Namespace) -> int:
     """0 at the end of the conversation; where it is read from a pipe, the code of the last turn that failed."""
-    checked = bringing_up.read_checked(options)
+    checked = bringing_up.read_checked(options, with_lock=True)
     target = _find_agent(checked, options.agent)
     resolved = bringing_up.resolve_printed(checked, [target], options)
     masker = Masker(resolved.values.secrets)
@@ -59,7 +62,7 @@ def run(options: Namespace) -> int:
     chats: list[Chat] = []
 
     async def main(report: PlainReport) -> int:
-        async with bring_up(resolved, report) as live:
+        async with otel.traced(options, report), bring_up_locked(checked, resolved, report, options) as live:
             chat = Chat(Conversation(live[target.title], said), live[target.title], kept, masker, report, options)
             chats.append(chat)
             with approvals_by(approval.TerminalApprover(options.approve, report, masker)):

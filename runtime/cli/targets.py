@@ -3,14 +3,16 @@
 import sys
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
 import anyio
 import msgspec
 
+from runtime.ai.events import Answer, Event, Failed
 from runtime.cli import bringing_up
+from runtime.cli.event_lines import EventLines, TraceFile
 from runtime.cli.output import print_error, print_json, write
 from runtime.cli.terminal_text import disarm
 from runtime.errors import Error
@@ -26,70 +28,102 @@ async def run_targets(live: Live, targets: list[Resource], inputs: Mapping[str, 
     """
     masker = Masker(live.resolved.values.secrets)
     nodes = {node.resource: node for node in live.resolved.nodes}
-    if len(targets) == 1:
-        instance = live.instances[nodes[targets[0]]]
-        await bringing_up.masked(_run_alone(instance, inputs, options.output, masker), masker)
-        return 0
-    outcomes = [_Outcome(target.title) for target in targets]
-    async with anyio.create_task_group() as group:
-        for target, outcome in zip(targets, outcomes, strict=True):
-            group.start_soon(_run_beside, live.instances[nodes[target]], inputs, options.output, masker, outcome)
-    _print_outcomes(outcomes, options.output, masker)
-    return next((outcome.error.exit_status for outcome in outcomes if outcome.error is not None), 0)
+    trace = TraceFile(options.trace) if options.trace is not None else None
+    try:
+        works = [
+            _Work(target.title, live.instances[nodes[target]], inputs, options.output, masker, trace, len(targets) > 1)
+            for target in targets
+        ]
+        if len(works) == 1:
+            await bringing_up.masked(works[0].run_alone(), masker)
+            return 0
+        async with anyio.create_task_group() as group:
+            for work in works:
+                group.start_soon(work.run_beside)
+    finally:
+        if trace is not None:
+            trace.close()
+    _print_outcomes(works, options.output, masker)
+    return next((work.error.exit_status for work in works if work.error is not None), 0)
 
 
-class _Outcome:
-    """What came of one of several targets."""
+class _Work:
+    """One target's run, and what came of it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        instance: Any,
+        inputs: Mapping[str, Any],
+        output: str,
+        masker: Masker,
+        trace: TraceFile | None,
+        has_others: bool,
+    ) -> None:
         self.name = name
         self.seconds = 0.0
         self.result: Any = None
         self.error: Error | None = None
+        self._instance = instance
+        self._inputs = inputs
+        self._output = output
+        self._masker = masker
+        self._lines = [EventLines(masker, name, trace.write)] if trace is not None else []
+        if output == "events":
+            self._lines.append(EventLines(masker, name if has_others else None, write))
+        if trace is not None:
+            self._lines[0].add_data({"type": "start", "inputs": inputs})
 
+    async def run_beside(self) -> None:
+        """Run, and keep what came of it."""
+        started = time.perf_counter()
+        try:
+            self.result = await bringing_up.masked(self._run(), self._masker)
+        except Error as error:
+            self.error = error
+        self.seconds = time.perf_counter() - started
 
-async def _run_beside(instance: Any, inputs: Mapping[str, Any], output: str, masker: Masker, outcome: _Outcome) -> None:
-    started = time.perf_counter()
-    try:
-        if output == "events" and hasattr(instance, "run"):
-            await bringing_up.masked(_write_events(instance.run(inputs), masker, outcome.name), masker)
-        else:
-            outcome.result = await bringing_up.masked(instance.invoke(inputs), masker)
-    except Error as error:
-        outcome.error = error
-    outcome.seconds = time.perf_counter() - started
+    async def run_alone(self) -> None:
+        """Run and print; raises what the run raises."""
+        if self._output == "text" and hasattr(self._instance, "run") and sys.stdout.isatty():
+            await _write_live(self._tap(self._instance.run(self._inputs)), self._masker)
+            return
+        result = await self._run()
+        if self._output == "text":
+            _write_text(self._masker(_text_of(result)).rstrip("\n") + "\n")
+        elif self._output == "json":
+            print_json(mask_json(msgspec.to_builtins(result), self._masker))
 
+    async def _run(self) -> Any:
+        if not self._lines:
+            return await self._instance.invoke(self._inputs)
+        if not hasattr(self._instance, "run"):
+            return await self._run_untold()
+        answer = Answer()
+        async with aclosing(self._tap(self._instance.run(self._inputs))) as events:
+            async for event in events:
+                answer.add(event)
+        return answer.to_json()
 
-async def _run_alone(instance: Any, inputs: Mapping[str, Any], output: str, masker: Masker) -> None:
-    if output == "events" and hasattr(instance, "run"):
-        await _write_events(instance.run(inputs), masker, None)
-    elif output == "text" and hasattr(instance, "run") and sys.stdout.isatty():
-        await _write_live(instance.run(inputs), masker)
-    else:
-        result = await instance.invoke(inputs)
-        if output == "text":
-            _write_text(masker(_text_of(result)).rstrip("\n") + "\n")
-        elif output == "json":
-            print_json(mask_json(msgspec.to_builtins(result), masker))
-        else:
-            write(_line(mask_json({"type": "result", "result": msgspec.to_builtins(result)}, masker), None))
+    async def _tap(self, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        """The events, each of which is written as a line where lines are wanted."""
+        async with aclosing(events):
+            async for event in events:
+                for lines in self._lines:
+                    lines.add(event)
+                yield event
 
-
-async def _write_events(events: Any, masker: Masker, target: str | None) -> None:
-    """Each event as a line of JSON, as it comes; pieces of text are held back while they could hold half a secret."""
-    stream = StreamMasker(masker)
-    async with aclosing(events):
-        async for event in events:
-            data = msgspec.to_builtins(event)
-            if data["type"] == "text-delta":
-                data["text"] = stream.feed(data["text"])
-                if data["text"]:
-                    write(_line(data, target))
-                continue
-            rest = stream.flush()
-            if rest:
-                write(_line({"type": "text-delta", "text": rest}, target))
-            write(_line(mask_json(data, masker), target))
+    async def _run_untold(self) -> Any:
+        """What tells no events has a line for what comes of it."""
+        try:
+            result = await self._instance.invoke(self._inputs)
+        except Error as error:
+            for lines in self._lines:
+                lines.add(Failed.of(error))
+            raise
+        for lines in self._lines:
+            lines.add_data({"type": "result", "result": msgspec.to_builtins(result)})
+        return result
 
 
 async def _write_live(events: Any, masker: Masker) -> None:
@@ -121,7 +155,7 @@ async def _told(events: Any) -> AsyncIterator[tuple[str, str]]:
             yield "end", ""
 
 
-def _print_outcomes(outcomes: list[_Outcome], output: str, masker: Masker) -> None:
+def _print_outcomes(outcomes: list[_Work], output: str, masker: Masker) -> None:
     for outcome in outcomes:
         if outcome.error is not None:
             outcome.error.resource = outcome.error.resource or outcome.name
@@ -143,7 +177,7 @@ def _write_text(text: str) -> None:
     write(disarm(text) if sys.stdout.isatty() else text)
 
 
-def _as_data(outcome: _Outcome) -> dict[str, Any]:
+def _as_data(outcome: _Work) -> dict[str, Any]:
     if outcome.error is not None:
         error = {"code": outcome.error.code, "message": outcome.error.message, "hint": outcome.error.hint}
         return {"ok": False, "seconds": round(outcome.seconds, 3), "error": error}
@@ -157,7 +191,3 @@ def _text_of(result: Any) -> str:
     if isinstance(result, Mapping) and isinstance(result.get("text"), str):
         return str(result["text"])
     return result if isinstance(result, str) else msgspec.json.encode(result).decode()
-
-
-def _line(data: Mapping[str, Any], target: str | None) -> str:
-    return msgspec.json.encode(data if target is None else {"target": target, **data}).decode() + "\n"

@@ -16,7 +16,9 @@ from runtime.mcp.ear import Ear
 from runtime.mcp.retrying import Restarts, find_pause, persist
 from runtime.mcp.session import MODERN_VERSIONS, Session
 from runtime.mcp.settings import Settings
+from runtime.mcp.spans import tool_call_span
 from runtime.mcp.tool_list import describe_changes, fetch_tools
+from runtime.telemetry import propagation
 
 LATE_PAUSES = (5.0, 10.0, 20.0, 40.0, 60.0)  # seconds between the tries of an optional server in the background
 FAILED_GRACE = 1.0  # seconds that a server whose start failed gets to leave by itself
@@ -82,7 +84,11 @@ class McpClient:
     ) -> Mapping[str, Any]:
         tool = next((tool for tool in self._tools if tool["name"] == name), None) if self._settings.is_http else None
         seconds = self._settings.call_timeout if timeout_ms is None else timeout_ms / 1000
-        return await self._ask("tools/call", {"name": name, "arguments": arguments}, seconds, tool)
+        with tool_call_span(name, self.server, is_http=self._settings.is_http) as span:
+            result = await self._ask("tools/call", {"name": name, "arguments": arguments}, seconds, tool)
+            if result.get("isError"):
+                span.fail("tool_error")
+        return result
 
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         return await self._ask(method, params, self._settings.call_timeout, None)
@@ -93,6 +99,8 @@ class McpClient:
         self, method: str, params: Mapping[str, Any] | None, seconds: float, tool: Mapping[str, Any] | None
     ) -> Mapping[str, Any]:
         """The result; repeated once, and only where the server says that it did not carry it out."""
+        if meta := propagation():
+            params = {**(params or {}), "_meta": {**meta, **((params or {}).get("_meta") or {})}}
         session = await self._get_session()
         deadline = session.connection.now() + seconds
         try:

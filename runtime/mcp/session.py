@@ -12,6 +12,7 @@ from runtime.errors import McpError
 from runtime.mcp.connection import Call, Connection, Progress, Refusal
 from runtime.mcp.contracts import ServerInfo
 from runtime.mcp.param_headers import encode_header, list_param_headers
+from runtime.telemetry import tool_span
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
@@ -97,7 +98,10 @@ class Session:
         body = dict(params or {})
         pause = STATE_PAUSE
         for _ in range(ROUNDS_LIMIT + 1):
-            result = await self.connection.finish(self.start(method, body, deadline, **more))
+            call = self.start(method, body, deadline, **more)
+            if (span := tool_span()).is_recorded:
+                span.set({"jsonrpc.request.id": str(call.id)})
+            result = await self.connection.finish(call)
             if type(result) is not dict:
                 raise self.error(f'the result of "{method}" is no JSON object', "ERR_MCP_PROTOCOL")
             if result.get("resultType") != "input_required":
