@@ -23,14 +23,21 @@ class Masker:
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         self._forms = longest_first
 
-    def unfinished(self, text: str) -> int:
-        """How many characters at the end of a text could be the start of something to mask."""
-        longest = len(self._forms[0]) - 1 if self._forms else 0
-        for length in range(min(longest, len(text)), 0, -1):
-            end = text[len(text) - length :]
-            if any(form.startswith(end) for form in self._forms):
-                return length
-        return 0
+    def settled(self, text: str) -> int:
+        """How much of a text, from its start, can be masked whatever comes behind it."""
+        if self._pattern is None:
+            return len(text)
+        longest = len(self._forms[0]) - 1
+        end = len(text)
+        for start in range(max(0, len(text) - longest), len(text)):
+            rest = text[start:]
+            if any(form.startswith(rest) for form in self._forms if len(form) > len(rest)):
+                end = start  # what stands here may be the start of something to mask
+                break
+        for found in self._pattern.finditer(text):
+            if found.start() < end < found.end():
+                end = found.start()
+        return end
 
     def __call__(self, text: str) -> str:
         return text if self._pattern is None else self._pattern.sub(MASK, text)
@@ -45,10 +52,10 @@ class StreamMasker:
 
     def feed(self, piece: str) -> str:
         """What can be shown now; empty where everything is held back."""
-        text = self._masker(self._held + piece)
-        keep = self._masker.unfinished(text)
-        self._held = text[len(text) - keep :] if keep else ""
-        return text[: len(text) - keep] if keep else text
+        text = self._held + piece
+        end = self._masker.settled(text)
+        self._held = text[end:]
+        return self._masker(text[:end])
 
     def flush(self) -> str:
         """What was held back, once nothing more comes."""
