@@ -98,6 +98,18 @@ def test_the_type_of_an_expression(text: str, json_type: str) -> None:
     assert Scope(TYPES).check(text) == (json_type, [])
 
 
+@pytest.mark.parametrize("json_type", ["string", "integer", "number", "boolean", "array", "object", "null", "any"])
+@pytest.mark.parametrize("name", ["x", "variables.x", "a.b.c", "secrets.in", "if", "metadata.true", "metadata.as"])
+@pytest.mark.parametrize("blank", ["", " ", "\t\n", "\u00a0"])
+def test_a_name_alone_is_judged_as_the_library_judges_it_in_brackets(json_type: str, name: str, blank: str) -> None:
+    scope = Scope({name: json_type})
+
+    given, found = scope.check(blank + name)
+    in_brackets, found_in_brackets = scope.check(f"({blank}{name})")
+
+    assert (given, [fault.code for fault in found]) == (in_brackets, [fault.code for fault in found_in_brackets])
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

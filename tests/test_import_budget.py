@@ -42,8 +42,18 @@ def imported(folder: Path, program: str, *arguments: str) -> tuple[int, set[str]
 def test_validate_imports_nothing_heavy_while_nothing_is_wrong(output: str, tmp_path: Path) -> None:
     code, modules = imported(tmp_path, RUN, "validate", SEED, "--output", output)
 
-    assert (code, modules & (HEAVY | AVOIDED)) == (0, set())
+    assert (code, modules & (HEAVY | AVOIDED | {"cel_expr_python"})) == (0, set())
     assert "kinds.ai.agent" in modules
+
+
+def test_only_an_expression_that_is_more_than_a_name_loads_the_library_for_it(tmp_path: Path) -> None:
+    (tmp_path / "set.yaml").write_text(
+        "kind: AiOpenai.OpenaiModel\nmetadata: { name: A }\nmodel: x\napiKey: ${{ secrets.a + secrets.b }}\n"
+    )
+
+    code, modules = imported(tmp_path, RUN, "validate", "set.yaml")
+
+    assert (code, {"cel_expr_python"} - modules) == (0, set())
 
 
 def test_help_imports_neither_the_manifest_reader_nor_the_kinds(tmp_path: Path) -> None:

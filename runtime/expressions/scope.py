@@ -6,23 +6,10 @@ with a column. A scope is such a set of names; its environment is made once, and
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
-from cel_expr_python import cel
-
 OPENING, CLOSING = "${{", "}}"
-
-TYPES: dict[str, Any] = {
-    "string": cel.Type.STRING,
-    "integer": cel.Type.INT,
-    "number": cel.Type.DOUBLE,
-    "boolean": cel.Type.BOOL,
-    "array": cel.Type.List(cel.Type.DYN),
-    "object": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
-    "null": cel.Type.NULL,
-    "any": cel.Type.DYN,
-}
-"""The types of JSON Schema as CEL has them."""
 
 _JSON_TYPES = {
     "STRING": "string",
@@ -44,6 +31,13 @@ _OTHER_TYPES = {
 }
 _NAMES = re.compile(r"(?<![\w.])(variables|secrets|metadata|arguments)\s*\.\s*([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
+_PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_RESERVED = (
+    " false in null true as break const continue else for function if import let loop package namespace return var void"
+    " while "
+)
+"""What CEL takes as no name (its language definition, "Syntax")."""
+_BLANKS = " \t\n\f\r"
 _HAS = "has("
 
 
@@ -184,6 +178,9 @@ class Scope:
         return self._checked[text]
 
     def _check(self, text: str) -> tuple[str, list[Fault]]:
+        name = text.strip(_BLANKS)
+        if name in self.types and _is_plain(name):  # most are a name alone: for those the library need not be loaded
+            return self.types[name], []
         compiled = self._compile(text)
         if isinstance(compiled, RuntimeError):
             return "any", self._faults(text, compiled)
@@ -242,9 +239,12 @@ class Scope:
     def _environment(self, text: str) -> Any:
         asks_presence = _HAS in text
         if asks_presence not in self._environments:
-            variables = {name: TYPES[type_name] for name, type_name in self.types.items()}
+            from cel_expr_python import cel
+
+            types = _cel_types()
+            variables = {name: types[type_name] for name, type_name in self.types.items()}
             if asks_presence:
-                variables |= {presence: cel.Type.BOOL for _, presence in _presences(self.types)}
+                variables |= {presence: types["boolean"] for _, presence in _presences(self.types)}
             self._environments[asks_presence] = cel.NewEnv(variables=variables)
         return self._environments[asks_presence]
 
@@ -262,6 +262,28 @@ class Scope:
                 named = _presence(found[1]).rjust(len(found[0]))
                 readable = readable[: found.start()] + named + readable[found.end() :]
         return readable
+
+
+@cache
+def _cel_types() -> dict[str, Any]:
+    """The types of JSON Schema as CEL has them."""
+    from cel_expr_python import cel  # takes 6 MB, and the time in which a third of a bare interpreter starts
+
+    return {
+        "string": cel.Type.STRING,
+        "integer": cel.Type.INT,
+        "number": cel.Type.DOUBLE,
+        "boolean": cel.Type.BOOL,
+        "array": cel.Type.List(cel.Type.DYN),
+        "object": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
+        "null": cel.Type.NULL,
+        "any": cel.Type.DYN,
+    }
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a declared name, as an expression, is that name and nothing else."""
+    return _PLAIN.fullmatch(name) is not None and not any(f" {part} " in _RESERVED for part in name.split("."))
 
 
 def _presences(types: Mapping[str, str]) -> Iterator[tuple[str, str]]:
