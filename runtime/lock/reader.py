@@ -103,9 +103,12 @@ def _read_tool(name: str, digest: str, text: str, start: int, end: int) -> Locke
     start += 65
     lossy: tuple[str, ...] = ()
     if text.startswith(_LOSSY_MARK, start):
-        stop = text.index("\n", start)
-        lossy = tuple(text[start + len(_LOSSY_MARK) : stop - 1].split(", "))
-        start = stop + 1
+        start += len(_LOSSY_MARK)
+        stop = text.find("]\n", start, end)
+        if stop < 0:
+            _fail(text, start, "a list of formats ends here in the middle")
+        lossy = tuple(text[start:stop].split(", "))
+        start = stop + 2
     tool = LockedTool(name, digest, lossy, partial(_read_fields, text, start, end))
     tool.is_abridged = text.startswith(_ABRIDGED, start)
     return tool

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from runtime.lock.contents import Lock, LockedServer, LockedTool
+from runtime.lock.contents import FIELDS, Lock, LockedServer, LockedTool, LockError
 from runtime.lock.digest import digest_tool
 from runtime.lock.reader import parse_lock
 from runtime.lock.writer import lock_text
@@ -46,3 +46,23 @@ def test_any_tool_is_read_back_as_it_was(tools: dict[str, Any]) -> None:
     } == tools
     assert all(digest_tool(tool.name, tool.fields) == tool.digest for tool in server.tools.values())
     assert lock_text(parse_lock(text)) == text
+
+
+DAMAGED = lock_of({"a": {"description": "One.\nTwo."}, "b c": {"inputSchema": {"type": "object", "x": [1, {}]}}})
+DAMAGED.servers["Files"].tools["a"].lossy_for = ("anthropic", "openai")
+GOOD = lock_text(DAMAGED)
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_a_damaged_lock_is_refused_with_a_line_or_read(data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(GOOD)))
+    end = data.draw(st.integers(start, min(len(GOOD), start + 80)))
+    text = GOOD[:start] + data.draw(st.text('\n :"\\#{}[]&*!-ab0', max_size=12)) + GOOD[end:]
+
+    try:
+        for server in parse_lock(text).servers.values():
+            for tool in server.tools.values():
+                assert tool.fields.keys() <= {*FIELDS}
+    except LockError as error:
+        assert 1 <= error.line <= text.count("\n") + 2
