@@ -233,7 +233,8 @@ def test_a_command_that_is_not_traced_imports_nothing_of_it(tmp_path: Path) -> N
         "kind: Ai.Agent\nmetadata: { name: A }\nmodel: { kind: Ai.ScriptedModel, turns: [{ text: hi }] }\n"
     )
     program = (
-        "import sys\nfrom runtime.cli.main import main\ncode = main(['apply', 'app.yaml', '--prompt', 'x', '--quiet'])\n"
+        "import sys\nfrom runtime.cli.main import main\n"
+        "code = main(['apply', 'app.yaml', '--prompt', 'x', '--quiet'])\n"
         "print(code, [name for name in sys.modules if name.startswith('opentelemetry')])"
     )
 
