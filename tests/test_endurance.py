@@ -44,7 +44,7 @@ history: {{ maxMessages: 20 }}
 """
 TURNS = 1000
 MOST_GROWTH = 4_000_000
-"""Bytes from turn 200 to turn 1000: messages and trace take half of it; the requests, if they stayed, would take as much again."""
+"""Bytes from turn 200 to turn 1000: messages and trace take half, requests that stayed would take as much again."""
 AT_ONCE = 0.1
 """Seconds in which a cancelled run has to end; a busy machine gets three tries."""
 

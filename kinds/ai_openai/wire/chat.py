@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kinds.ai_openai.wire.reasoning import Reasoning
 from runtime.ai.contracts import (
     FinishReason,
     Image,
@@ -23,7 +24,10 @@ from runtime.ai.contracts import (
 from runtime.ai.provider import break_off, end_early, make_no_sense, snake_case
 
 FORMAT = "openai"
-"""The key of `Message.wire`, and the tool format."""
+"""The key of `Message.wire` and of `provider_data`, and the tool format.
+
+A turn's data there are `message`, fields of the message, and `calls`, fields of each call in their order.
+"""
 
 OURS = frozenset(("messages", "tools", "stream"))
 """Fields of a request that no option may set."""
@@ -93,12 +97,18 @@ def _encode_message(message: Message, images: int) -> dict[str, Any]:
         content = [_encode_part(part) for part in content]
     if message.role != "assistant":
         return {"role": message.role, "content": content}
-    wire: dict[str, Any] = {"role": "assistant", "content": content or None}
-    if message.tool_calls:
-        wire["tool_calls"] = [_encode_call(call) for call in message.tool_calls]
-    if isinstance(message.provider_data, Mapping):
-        wire |= message.provider_data.get(FORMAT, {})
-    return wire
+    if not message.tool_calls:  # reasoning goes back with calls alone: elsewhere there are servers that refuse it
+        return {"role": "assistant", "content": content}
+    calls = [_encode_call(call) for call in message.tool_calls]
+    data = message.provider_data
+    own = data.get(FORMAT) if isinstance(data, Mapping) else None
+    if not isinstance(own, Mapping):
+        return {"role": "assistant", "content": content or None, "tool_calls": calls}
+    fields, more = own.get("message"), own.get("calls")
+    for call, extra in zip(calls, more if isinstance(more, list) else (), strict=False):
+        call |= extra if isinstance(extra, Mapping) else {}
+    fields = fields if isinstance(fields, Mapping) else {}
+    return {"role": "assistant", "content": content or None, "tool_calls": calls, **fields}
 
 
 def _encode_part(part: Part) -> dict[str, Any]:
@@ -140,12 +150,16 @@ class CallPiece(Struct):
     index: int | None = None
     id: str | None = None
     function: FunctionPiece | None = None
+    extra_content: Any = None
 
 
 class Piece(Struct):
     content: Any = None
     refusal: str | None = None
     tool_calls: list[CallPiece] | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    reasoning_details: Any = None
 
 
 class Choice(Struct):
@@ -192,6 +206,7 @@ class Reply:
         self._has_refused = False
         self._is_done = False
         self._usage = UsagePiece()
+        self._reasoning = Reasoning()
 
     def read(self, text: bytes) -> str:
         """The text that the chunk adds; raises `ModelError` for the provider's error, and for what makes no sense."""
@@ -219,6 +234,9 @@ class Reply:
     def _add(self, piece: Piece) -> str:
         for call in piece.tool_calls or ():
             self._add_call(call)
+        if piece.reasoning_content is not None or piece.reasoning is not None or piece.reasoning_details is not None:
+            texts = {"reasoning_content": piece.reasoning_content, "reasoning": piece.reasoning}
+            self._reasoning.add(texts, piece.reasoning_details)
         text = piece.content if isinstance(piece.content, str) else _join_parts(piece.content)
         if piece.refusal:
             self._has_refused = True
@@ -234,6 +252,7 @@ class Reply:
             self._calls.append(known)
         known.id = known.id or piece.id or ""
         known.name = known.name or function.name or ""
+        known.extra_content = piece.extra_content or known.extra_content
         if isinstance(function.arguments, str):
             known.arguments.append(function.arguments)
         elif function.arguments is not None:
@@ -244,7 +263,13 @@ class Reply:
         if not self._is_done and self._reason is None:
             raise end_early(self._name)
         calls = [ToolCall(call.id, call.name, "".join(call.arguments)) for call in self._calls]
-        return TurnEnd(calls, self._finish_reason(), _read_usage(self._usage))
+        return TurnEnd(calls, self._finish_reason(), _read_usage(self._usage), self._own_data())
+
+    def _own_data(self) -> dict[str, Any] | None:
+        """What the server wants back with the turn's calls."""
+        message = self._reasoning.fields()
+        calls = [{"extra_content": call.extra_content} if call.extra_content else {} for call in self._calls]
+        return {FORMAT: {"message": message, "calls": calls}} if self._calls and (message or any(calls)) else None
 
     def _finish_reason(self) -> FinishReason:
         """By the presence of calls first: compatible servers get the reason wrong."""
@@ -263,6 +288,7 @@ class _CallInParts:
         self.id = ""
         self.name = ""
         self.arguments: list[str] = []
+        self.extra_content: Any = None
 
 
 def _join_parts(content: Any) -> str:
