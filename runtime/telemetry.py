@@ -8,7 +8,7 @@ does, and where it has not a span costs a look into `sys.modules`. What stands o
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The environment variable that puts what was said and the arguments and results of tools on spans."""
 
 _TOOL: ContextVar["Span | None"] = ContextVar("tool", default=None)
+_NOWHERE = nullcontext()
 
 
 class Span:
@@ -55,12 +56,12 @@ class Span:
         if self._span is not None:
             self._span.end()
 
-    @contextmanager
-    def around(self, *, is_tool: bool = False) -> Iterator[None]:
+    def around(self, *, is_tool: bool = False) -> AbstractContextManager[None]:
         """Within the block, which one task runs, new spans are below this one; `is_tool` for a tool's call."""
-        if self._span is None:
-            yield
-            return
+        return _NOWHERE if self._span is None else self._around(is_tool)
+
+    @contextmanager
+    def _around(self, is_tool: bool) -> Iterator[None]:
         token = _TOOL.set(self if is_tool else None)
         api = sys.modules["opentelemetry.trace"]
         try:

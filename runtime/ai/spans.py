@@ -37,6 +37,8 @@ class RunSpans:
         self.run.end()
 
     def begin_turn(self) -> Span:
+        if not self.run.is_traced:
+            return NOTHING
         named = {"gen_ai.operation.name": "chat", "gen_ai.agent.name": self._agent, "gen_ai.request.stream": True}
         attributes = {**named, **self._model}
         name = f"{attributes['gen_ai.operation.name']} {attributes.get('gen_ai.request.model', '')}".strip()
@@ -57,6 +59,8 @@ class RunSpans:
             )
 
     def begin_tool(self, call: ToolCalled) -> Span:
+        if not self.run.is_traced:
+            return NOTHING
         attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.name,
