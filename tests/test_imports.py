@@ -12,6 +12,7 @@ ROWS = (
     ("runtime.cli", "runtime.serve", "runtime.lsp", "runtime.embedding"),
     ("runtime.plan", "runtime.preview", "runtime.testing"),
     ("runtime.cassette",),
+    ("runtime.reconcile",),
     ("runtime.lifecycle", "runtime.resolver", "runtime.changes"),
     ("runtime.checks", "runtime.importing", "runtime.reference", "runtime.editor_schema"),
     ("runtime.lock",),

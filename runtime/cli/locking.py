@@ -6,16 +6,15 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from runtime.checks import Checked
-from runtime.cli.progress import PlainReport
 from runtime.kind import Context
-from runtime.lifecycle import Live, Opener, bring_up, open_kind
+from runtime.lifecycle import Live, Opener, Report, bring_up, open_kind
 from runtime.masking import Masker
 from runtime.resolver import Node, Resolved
 
 
 @asynccontextmanager
 async def bring_up_locked(
-    checked: Checked, resolved: Resolved, report: PlainReport, options: Namespace, opener: Opener = open_kind
+    checked: Checked, resolved: Resolved, report: Report, options: Namespace, opener: Opener = open_kind
 ) -> AsyncIterator[Live]:
     """As `bring_up`; with a lock, what differs from it is a warning, or ExpectationError under `--locked`."""
     if checked.lock is None:

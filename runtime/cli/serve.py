@@ -6,13 +6,15 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from runtime.checks import Checked
 from runtime.cli import bringing_up
 from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.progress import PlainReport
 from runtime.errors import UsageError
+from runtime.resolver import Node
+from runtime.resource_set import Resource
 
 if TYPE_CHECKING:
-    from runtime.serve.graph import ServedGraph
     from runtime.serve.mcp_tools import Tools
     from runtime.serve.service import Service
     from runtime.serve.settings import Settings
@@ -38,6 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--drain-seconds", type=_count(0), default=30, metavar="N", help="for running runs when the service ends (30)"
     )
+    parser.add_argument("--watch", action="store_true", help="apply the set again whenever one of its files changes")
     parser.add_argument("--stdio", action="store_true", help="speak MCP over standard input and output, not HTTP")
     parser.add_argument(
         "--expose",
@@ -54,40 +57,55 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """0 after SIGTERM, once what ran is done; 130 after SIGINT; other codes as in design.md section 9."""
     settings = _read_settings(options)
+    if "-" in options.paths and (options.stdio or options.watch):
+        raise UsageError("standard input cannot be the manifest here", hint="write it to a file")
     checked = bringing_up.read_checked(options, with_lock=True)
-    roots = bringing_up.invocables(checked)
-    if not roots:
-        raise UsageError("the set has nothing to serve", hint='declare an "Ai.Agent"')
-    resolved = bringing_up.resolve_printed(checked, roots, options)
-    ending = _Ending()
+    resolved = bringing_up.resolve_printed(checked, _find_roots(checked), options)
+    signals = _Signals()
 
     async def main(report: PlainReport) -> int:
-        from runtime.cli.locking import bring_up_locked
-        from runtime.serve.graph import ServedGraph
+        from runtime.cli.keeping import KeptSet, apply_changes
+        from runtime.reconcile import open_keeper
 
-        async with bring_up_locked(checked, resolved, report, options) as live:
-            graph = ServedGraph(live)
-            choose = _choose_tools(graph, options)
+        async with open_keeper(report) as keeper:
+            kept = KeptSet(keeper, _find_roots, report, options)
+            await kept.bring_up(checked, resolved)
+            choose = _choose_tools([node.name for node in resolved.nodes if _is_agent(node)], options)
+
+            async def applied(service: "Service") -> None:
+                await apply_changes(service.apply, kept, report, signals.next_reload, is_watching=options.watch)
+
             if options.stdio:
                 from runtime.serve.mcp_transports import serve_stdio
 
-                await serve_stdio(graph, settings, choose, report.tell, ending.wait)
+                await serve_stdio(keeper, kept.reload, settings, choose, report.tell, signals.ended, applied)
             else:
                 from runtime.serve.serving import serve_http
 
-                await serve_http(graph, settings, choose, report, ending.wait)
-        return ending.code
+                await serve_http(keeper, kept.reload, settings, choose, report, signals.ended, applied)
+        return signals.code
 
-    return bringing_up.run_until_signal(main, options, take=ending.take)
+    return bringing_up.run_until_signal(main, options, take=signals.take)
 
 
-def _choose_tools(graph: "ServedGraph", options: Namespace) -> "Callable[[Service], Tools]":
+def _find_roots(checked: Checked) -> list[Resource]:
+    """What is served: everything that can be run; raises UsageError where there is nothing."""
+    roots = bringing_up.invocables(checked)
+    if not roots:
+        raise UsageError("the set has nothing to serve", hint='declare an "Ai.Agent"')
+    return roots
+
+
+def _is_agent(node: Node) -> bool:
+    return node.resource.owner is None and getattr(node.entry.cls, "is_conversational", False)
+
+
+def _choose_tools(names: list[str], options: Namespace) -> "Callable[[Service], Tools]":
     """What MCP clients get; raises UsageError."""
     from runtime.serve.mcp_tools import AgentTools, GatewayTools
 
     if options.expose == "agents":
         return AgentTools
-    names = list(graph.agents)
     agent = options.agent or (names[0] if len(names) == 1 else "")
     if agent not in names:
         problem = (
@@ -97,29 +115,39 @@ def _choose_tools(graph: "ServedGraph", options: Namespace) -> "Callable[[Servic
     return lambda service: GatewayTools(service, agent)
 
 
-class _Ending:
-    """The first SIGINT or SIGTERM ends the service in order; what comes after it is no longer waited for."""
+class _Signals:
+    """The first SIGINT or SIGTERM ends the service in order, a second one at once; SIGHUP reads the set again."""
 
     def __init__(self) -> None:
         self.code = 0
-        self._is_asked = False
-        self._wake: Callable[[], None] = lambda: None
+        self._asked: set[str] = set()
+        self._wake: dict[str, Callable[[], None]] = {}
 
     def take(self, number: signal.Signals) -> bool:
-        if self._is_asked or number not in (signal.SIGINT, signal.SIGTERM):
+        what = "reload" if number == signal.SIGHUP else "end"
+        if "end" in self._asked:
             return False
-        self._is_asked = True
-        self.code = 130 if number == signal.SIGINT else 0
-        self._wake()
+        if what == "end":
+            self.code = 130 if number == signal.SIGINT else 0
+        self._asked.add(what)
+        self._wake.get(what, lambda: None)()
         return True
 
-    async def wait(self) -> None:
+    async def ended(self) -> None:
         """Until the service is asked to end."""
+        await self._wait("end")
+
+    async def next_reload(self) -> None:
+        """Until it is asked to read the set again; that is done then."""
+        await self._wait("reload")
+        self._asked.discard("reload")
+
+    async def _wait(self, what: str) -> None:
         import asyncio
 
         asked = asyncio.Event()
-        self._wake = asked.set
-        if not self._is_asked:
+        self._wake[what] = asked.set
+        if what not in self._asked:
             await asked.wait()
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.lifecycle import Live
 from runtime.masking import Masker
+from runtime.reconcile import Generation
 from runtime.registry import Entry
 from runtime.resolver import Node
 
@@ -14,8 +14,9 @@ INVOCABLE = "Runtime.Invocable"
 class ServedGraph:
     """A live set: `invocables` are what can be run, by name; `agents` those of them that converse."""
 
-    def __init__(self, live: Live) -> None:
-        self.live = live
+    def __init__(self, generation: Generation) -> None:
+        self.generation = generation
+        self.live = live = generation.live
         self.masker = Masker(live.resolved.values.secrets)
         named = [node for node in live.resolved.nodes if node.resource.owner is None]
         self.invocables: Mapping[str, Any] = {

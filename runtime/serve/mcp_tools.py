@@ -77,7 +77,8 @@ class GatewayTools:
             return to_result(_masked(result.output, graph.masker))
 
     async def _tools(self, graph: ServedGraph) -> Sequence[Any]:
-        tools = await graph.agents[self._agent].tools()
+        agent = graph.agents.get(self._agent)
+        tools = await agent.tools() if agent is not None else ()
         return [tool for tool in tools if not tool.needs_approval]
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -12,9 +12,9 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from runtime.serve.graph import ServedGraph
+from runtime.reconcile import Keeper
 from runtime.serve.mcp_tools import Tools, make_mcp_server
-from runtime.serve.service import Service, open_service
+from runtime.serve.service import Reload, Service, open_service
 from runtime.serve.settings import Settings
 
 SESSIONS = 1000
@@ -65,14 +65,16 @@ async def open_mcp_endpoint(server: Server[Any], settings: Settings) -> AsyncIte
 
 
 async def serve_stdio(
-    graph: ServedGraph,
+    keeper: Keeper,
+    reload: Reload,
     settings: Settings,
     choose: Callable[[Service], Tools],
     tell: Callable[[str], None],
     ended: Callable[[], Awaitable[None]],
+    applied: Callable[[Service], Coroutine[Any, Any, None]],
 ) -> None:
     """Speak MCP over standard input and output until the input ends, or `ended` returns."""
-    async with open_service(graph, settings) as service:
+    async with open_service(keeper, reload, settings) as service:
         server = make_mcp_server(service, choose(service))
         lines: Any = InputLines(settings.max_body)
         with anyio.CancelScope() as scope:  # around the streams: leaving them waits for the next line of the input
@@ -83,6 +85,7 @@ async def serve_stdio(
                     scope.cancel()
 
                 group.start_soon(talk)
+                group.start_soon(applied, service)
                 tell("speaking MCP on standard input and output")
                 await ended()
                 await service.drain()

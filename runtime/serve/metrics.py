@@ -42,12 +42,17 @@ class Metrics:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._runs: Counter[tuple[str, str]] = Counter()
         self._tokens: Counter[tuple[str, str]] = Counter()
+        self._applied = 0
         self._seconds: dict[str, Histogram] = {}
 
     def answered(self, method: str, status: int) -> None:
         """A request was answered; a method that is none of HTTP's usual ones counts as OTHER."""
         known = method in ("GET", "POST", "DELETE", "HEAD", "PUT", "PATCH", "OPTIONS")
         self._requests[(method if known else "OTHER", status)] += 1
+
+    def applied(self) -> None:
+        """A new set took the place of the old one."""
+        self._applied += 1
 
     def ran(self, run: ServedRun) -> None:
         """A run is over."""
@@ -72,6 +77,8 @@ class Metrics:
         yield from _head("runtime_run_tokens_total", "counter", "Tokens of models, by agent.")
         for (target, kind), count in sorted(self._tokens.items()):
             yield f'runtime_run_tokens_total{{target="{_label(target)}",kind="{kind}"}} {count}'
+        yield from _head("runtime_sets_applied_total", "counter", "Sets of manifests that took the place of another.")
+        yield f"runtime_sets_applied_total {self._applied}"
         yield from _head("runtime_runs_running", "gauge", "Runs that are under way.")
         yield f"runtime_runs_running {self._admission.running}"
         yield from _head("runtime_runs_waiting", "gauge", "Runs that wait for a place.")

@@ -9,8 +9,18 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from runtime.diagnostics.render import as_data
+from runtime.errors import ManifestError
 from runtime.serve.metrics import CONTENT_TYPE
-from runtime.serve.responses import STILL_HERE, answer_error, answer_json, event_line, read_json, stream_events
+from runtime.serve.responses import (
+    STILL_HERE,
+    answer_error,
+    answer_json,
+    error_body,
+    event_line,
+    read_json,
+    stream_events,
+)
 from runtime.serve.runs import ServedRun
 from runtime.serve.service import Service
 
@@ -21,6 +31,10 @@ class RunRequest(Struct, rename="camel", forbid_unknown_fields=True):
     target: str
     inputs: dict[str, Any] = {}
     wait: bool = False
+
+
+class EmptyRequest(Struct, forbid_unknown_fields=True):
+    """The body of `POST /apply`: what is applied is on the disk, as a caller who gives manifests runs commands."""
 
 
 class PlainRoutes:
@@ -63,6 +77,16 @@ class PlainRoutes:
         if not run.cancel():
             return answer_json(run.to_json(), 409)
         return answer_json(run.to_json(), 202)
+
+    async def apply(self, request: Request) -> Response:
+        """`POST /apply`: the files are read again, and what differs is changed; 422 with the findings of a bad set."""
+        await read_json(request, EmptyRequest)
+        try:
+            difference = await self._service.apply()
+        except ManifestError as error:
+            findings = as_data(error.diagnostics)
+            return answer_json({**error_body(error), **findings}, 422)
+        return answer_json(difference)
 
     async def health(self, request: Request) -> Response:
         """`GET /healthz`: the process answers."""

@@ -1,8 +1,8 @@
 """The service behind every protocol: what is live, the runs under way, those that ended."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import anyio
@@ -11,11 +11,14 @@ from anyio.abc import TaskGroup
 
 from runtime.ai.events import Failed
 from runtime.errors import Error, UsageError
+from runtime.reconcile import Difference, Keeper
 from runtime.serve.admission import Admission
 from runtime.serve.graph import ServedGraph
 from runtime.serve.metrics import Metrics
 from runtime.serve.runs import ServedRun, run_masked
 from runtime.serve.settings import Settings
+
+Reload = Callable[[], Awaitable[Difference]]
 
 log = logging.getLogger("runtime.serve")
 
@@ -27,10 +30,13 @@ class NotFound(Error):
 
 
 class Service:
-    """Begins runs and remembers them. `graph` is what new runs use."""
+    """Begins runs and remembers them. `graph` is what new runs use; `reload` brings the keeper's next set up."""
 
-    def __init__(self, graph: ServedGraph, settings: Settings, group: TaskGroup) -> None:
-        self.graph = graph
+    def __init__(self, keeper: Keeper, reload: Reload, settings: Settings, group: TaskGroup) -> None:
+        self.graph = ServedGraph(keeper.current)
+        self._keeper = keeper
+        self._reload = reload
+        self._applying = anyio.Lock()
         self.settings = settings
         self.admission = Admission(settings.max_runs, settings.max_queue)
         self.metrics = Metrics(self.admission)
@@ -43,7 +49,17 @@ class Service:
     @contextmanager
     def using_graph(self) -> Iterator[ServedGraph]:
         """What is live now; it stays so while the block runs."""
-        yield self.graph
+        graph = self.graph
+        with graph.generation.used():
+            yield graph
+
+    async def apply(self) -> Difference:
+        """Read the set again, and change what differs. Raises ManifestError and others; nothing has changed then."""
+        async with self._applying:
+            difference = await self._reload()
+            self.graph = ServedGraph(self._keeper.current)
+        self.metrics.applied()
+        return difference
 
     def find_target(self, name: str) -> Any:
         """The instance that runs are asked of by this name; raises NotFound."""
@@ -67,7 +83,9 @@ class Service:
         run = ServedRun(target)
         self.runs[run.id] = run
         self._under_way.add(run)
-        self._group.start_soon(self._carry_out, run, instance, inputs, self.graph)
+        stack = ExitStack()
+        graph = stack.enter_context(self.using_graph())
+        self._group.start_soon(self._carry_out, run, instance, inputs, graph, stack)
         return run
 
     async def drain(self) -> None:
@@ -84,9 +102,11 @@ class Service:
             self._idle = anyio.Event()
             await self._idle.wait()
 
-    async def _carry_out(self, run: ServedRun, instance: Any, inputs: Mapping[str, Any], graph: ServedGraph) -> None:
+    async def _carry_out(
+        self, run: ServedRun, instance: Any, inputs: Mapping[str, Any], graph: ServedGraph, stack: ExitStack
+    ) -> None:
         try:
-            with run.scope:
+            with stack, run.scope:
                 async with self.admission.place():
                     run.status = "running"
                     await run_masked(run, instance, inputs, graph.masker)
@@ -132,8 +152,8 @@ def _encode_failed(failed: Failed) -> bytes:
 
 
 @asynccontextmanager
-async def open_service(graph: ServedGraph, settings: Settings) -> AsyncIterator[Service]:
-    """A service over a live set; leaving cancels the runs that are left."""
+async def open_service(keeper: Keeper, reload: Reload, settings: Settings) -> AsyncIterator[Service]:
+    """A service over the set that a keeper has up; leaving cancels the runs that are left."""
     async with anyio.create_task_group() as group:
-        yield Service(graph, settings, group)
+        yield Service(keeper, reload, settings, group)
         group.cancel_scope.cancel()
