@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ToolProvider
-from runtime.ai.parameters import find_schema_faults
 from runtime.ai.provider_rules import find_prefix_fault
 from runtime.contracts import Invocable
+from runtime.json_schema import find_schema_faults
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from runtime.ai.parameters import find_schema_faults
 from runtime.contracts import Invocable
+from runtime.json_schema import find_schema_faults
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
-from runtime.ai.parameters import find_schema_faults
 from runtime.contracts import Invocable
 from runtime.errors import StartError, ToolError
+from runtime.json_schema import find_schema_faults
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
 
 if TYPE_CHECKING:

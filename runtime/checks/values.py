@@ -60,7 +60,7 @@ def _check_keywords(application: Resource, name: str, declaration: Mapping, find
     faults: list[tuple[tuple[str | int, ...], str]] = []
     inside = {key: declaration[key] for key in _SCHEMAS if key in declaration}
     if inside:
-        from runtime.ai.parameters import find_schema_faults
+        from runtime.json_schema import find_schema_faults
 
         faults += find_schema_faults(inside)
     pattern = declaration.get("pattern")

@@ -1,4 +1,4 @@
-"""Whether the parameters of a tool that a manifest declares are a JSON Schema (2020-12), and where they are none."""
+"""Whether what a manifest gives as a JSON Schema (2020-12) is one, and where it is none."""
 
 from collections.abc import Mapping
 from typing import Any
