@@ -76,7 +76,7 @@ class Preview:
                 for key, item in value.items()
             }
         if isinstance(value, Sequence):
-            below = node.get("*") if isinstance(node, dict) else node
+            below = node.get("[]") if isinstance(node, dict) else node
             return [self._show(item, below, scope, known, resource) for item in value]
         return value
 

@@ -247,7 +247,7 @@ class _Filler:
                 for key, item in value.items()
             }
         if isinstance(value, Sequence):
-            below = node.get("*") if isinstance(node, dict) else node
+            below = node.get("[]") if isinstance(node, dict) else node
             return [self.fill(item, below, scope, container) for item in value]
         return value
 

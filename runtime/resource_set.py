@@ -131,10 +131,12 @@ def _slots(container: Any, tree: dict[str, Any]) -> Iterator[SlotValue]:
     """The slots of a mapping or list, along its shape."""
     is_mapping = type(container) is Mapping
     for step, node in tree.items():
-        if step != "*":
-            keys: Any = (step,) if is_mapping and step in container else ()
+        if step == "[]":
+            keys: Any = () if is_mapping else range(len(container))
+        elif step == "*":
+            keys = [key for key in container if key not in tree] if is_mapping else ()
         else:
-            keys = [key for key in container if key not in tree] if is_mapping else range(len(container))
+            keys = (step,) if is_mapping and step in container else ()
         for key in keys:
             value = container[key]
             if type(node) is Slot:

@@ -1,7 +1,7 @@
 """The shape of a kind's fields, read from its JSON Schema: where its slots are, and what is evaluated when.
 
-A shape is a tree that follows the fields: a step is a field's name, or `*` for every element of a list or value of a
-mapping. What the tree does not mention is evaluated once, before the resource opens.
+A shape is a tree that follows the fields: a step is a field's name, `[]` for every element of a list, or `*` for every
+value of a mapping. What the tree does not mention is evaluated once, before the resource opens.
 """
 
 from typing import Any
@@ -70,12 +70,12 @@ def _tree(schema: dict[str, Any], root: dict[str, Any], above: tuple[str, ...]) 
         node = _tree(part, root, above)
         if node is not None:
             tree[name] = node
-    for keyword in ("items", "additionalProperties"):
+    for keyword, step in (("items", "[]"), ("additionalProperties", "*")):
         part = schema.get(keyword)
         if isinstance(part, dict):
             node = _tree(part, root, above)
             if node is not None:
-                tree["*"] = node
+                tree[step] = node
     for keyword in ("anyOf", "oneOf"):
         for part in schema.get(keyword, ()):
             node = _tree(part, root, above)

@@ -6,7 +6,7 @@ neither has the name, so an empty value counts as one.
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from runtime.checks.findings import Findings
@@ -76,7 +76,7 @@ def _read(
 ) -> Values:
     values = Values()
     for block in ("variables", "secrets"):
-        for name, (resource, place) in _used(wanted, block).items():
+        for name, (resource, place) in find_used(wanted, block).items():
             if block == "secrets" and not reads_secrets:
                 values.scope[f"{block}.{name}"] = MASK
                 continue
@@ -95,8 +95,8 @@ def _read(
     return values
 
 
-def _used(wanted: list[Resource], block: str) -> dict[str, tuple[Resource, int]]:
-    """Names in use, each with the first expression that uses it."""
+def find_used(wanted: Iterable[Resource], block: str) -> dict[str, tuple[Resource, int]]:
+    """The names of a block that these resources use, each with the first expression that does."""
     used: dict[str, tuple[Resource, int]] = {}
     for resource in wanted:
         for expression in _expressions(resource):

@@ -82,7 +82,7 @@ def _walk(
             below = tree.get(key, tree.get("*")) if tree is not None else node
             yield from _walk(item, below, scope, value, scopes)
     else:
-        below = tree.get("*") if tree is not None else node
+        below = tree.get("[]") if tree is not None else node
         for item in value:
             yield from _walk(item, below, scope, container, scopes)
 

@@ -108,6 +108,12 @@ class Inspected:
     def names(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
         yield from ((found, value.name) for found, value in self.find(*path) if isinstance(value, Ref))
 
+    def named(self, contract: str) -> "abc.Sequence[str]":
+        from runtime.lock.definition import client_key
+
+        known = self._resources.known()
+        return [client_key(resource) for resource, entry in known if entry.fits(contract) and resource.root.name]
+
     def report(self, code: str, path: tuple[str | int, ...], message: str, hint: str | None = None) -> None:
         container: Any = self.resource.body
         for step in path[:-1]:

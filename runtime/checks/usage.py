@@ -11,10 +11,10 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def check_usage(resources: ResourceSet, findings: Findings) -> None:
-    """RESOURCE_UNUSED, VARIABLE_UNUSED, SECRET_UNUSED. What can be run is work in itself and never unused."""
+    """RESOURCE_UNUSED, VARIABLE_UNUSED, SECRET_UNUSED. What can be run or tested is work in itself."""
     used = {slot.value.name for holder in resources.resources for slot in holder.slots if isinstance(slot.value, Ref)}
     for resource, entry in resources.known():
-        is_work = resource.is_application or entry.fits("Runtime.Invocable")
+        is_work = resource.is_application or entry.fits("Runtime.Invocable") or entry.fits("Runtime.Case")
         if resource.owner is None and resource.name not in used and not is_work:
             place = resource.body["metadata"].places["name"][1]
             findings.report(resource, place, "RESOURCE_UNUSED", f'nothing refers to "{resource.name}"')

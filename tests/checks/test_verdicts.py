@@ -19,7 +19,7 @@ from runtime.manifest import Mapping, Source, load
 from runtime.registry import Entry, Registry
 from runtime.resource_set import ResourceSet
 
-TEXTS = ("text", "https://x.example", "2026-11-30", "v1")
+TEXTS = ("text", "https://x.example", "2026-11-30", "v1", "ERR_X")
 """Between them they fit the patterns of our fields."""
 SCALARS: list[Any] = [
     None,
@@ -78,7 +78,9 @@ def make(schema: dict[str, Any], root: dict[str, Any], depth: int) -> Any:
     if kind == "array":
         return [make(schema.get("items", {}), root, depth - 1)] * max(1, schema.get("minItems", 1))
     if kind == "string":
-        return next(text for text in TEXTS if re.search(schema.get("pattern", ""), text))
+        fitting = [text for text in TEXTS if re.search(schema.get("pattern", ""), text)]
+        assert fitting, f"add a text to TEXTS that fits {schema['pattern']}"
+        return fitting[0]
     if kind in ("integer", "number"):
         return max(1, schema.get("minimum", 1), schema.get("exclusiveMinimum", 0) + 1)
     return True if kind == "boolean" else "anything"
