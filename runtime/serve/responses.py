@@ -32,7 +32,7 @@ class BadRequest(Error):
 
 
 def answer_json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(msgspec.json.encode(value), status, headers, "application/json")
+    return Response(msgspec.json.encode(value) + b"\n", status, headers, "application/json")
 
 
 def status_of(error: Error) -> int:
