@@ -85,6 +85,8 @@ def value_problem(value: Any, declaration: dict[str, Any], *, is_secret: bool = 
     declared = declaration.get("type", "string")
     if not isinstance(declared, str):
         return None
+    if declared == "integer" and isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return "it has to be a whole number of at most 64 bits"
     keywords = {key: declaration[key] for key in declaration if key in _KEYWORDS or key in _SCHEMAS}
     if declared in _PYTHON_TYPES and _fits_simply(value, declared, keywords):
         return None
@@ -103,23 +105,21 @@ def _fits_simply(value: Any, declared: str, keywords: dict[str, Any]) -> bool:
         if "enum" in keywords and not any(type(each) is type(value) and each == value for each in keywords["enum"]):
             return False
         msgspec.convert(value, Annotated[wanted, msgspec.Meta(**bounds)] if bounds else wanted)
-    except (msgspec.ValidationError, TypeError, ValueError):
+    except (msgspec.ValidationError, TypeError, ValueError, OverflowError):
         return False
     return True
 
 
 def _explained(value: Any, schema: dict[str, Any], is_secret: bool) -> str | None:
-    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
-    from jsonschema.validators import extend
 
+    from runtime.checks.value_schema import find_errors
     from runtime.diagnostics.wording import explained, path_text
 
-    def is_whole(_: Any, given: Any) -> bool:  # a whole number is written as one, here as in every field
-        return isinstance(given, int) and not isinstance(given, bool)
-
-    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_whole)
-    error = best_match(extend(Draft202012Validator, type_checker=checker)(schema).iter_errors(value))
+    try:
+        error = best_match(find_errors(schema, value))
+    except (ValueError, ArithmeticError, LookupError, RecursionError):  # such as a reference to nowhere, or to itself
+        return "the keywords of its declaration cannot be applied to it"
     if error is None:
         return None
     path = tuple(error.absolute_path)

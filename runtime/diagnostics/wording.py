@@ -114,11 +114,11 @@ def explained(error: Any, name: str, *, is_secret: bool = False) -> str:
         "type": lambda: f"{name} has to be {listed(types_of(error))}, not {found}",
         "enum": lambda: f"{name} cannot be {shown}",
         "const": lambda: f"{name} has to be {quoted(limit)}",
-        "minimum": lambda: f"{name} has to be {limit:g} or more{number}",
-        "maximum": lambda: f"{name} has to be {limit:g} or less{number}",
-        "exclusiveMinimum": lambda: f"{name} has to be more than {limit:g}{number}",
-        "exclusiveMaximum": lambda: f"{name} has to be less than {limit:g}{number}",
-        "multipleOf": lambda: f"{name} has to be a multiple of {limit:g}{number}",
+        "minimum": lambda: f"{name} has to be {_number(limit)} or more{number}",
+        "maximum": lambda: f"{name} has to be {_number(limit)} or less{number}",
+        "exclusiveMinimum": lambda: f"{name} has to be more than {_number(limit)}{number}",
+        "exclusiveMaximum": lambda: f"{name} has to be less than {_number(limit)}{number}",
+        "multipleOf": lambda: f"{name} has to be a multiple of {_number(limit)}{number}",
         "minLength": lambda: _at_least(name, limit, "characters"),
         "maxLength": lambda: f"{name} may have {limit} characters at most",
         "minItems": lambda: _at_least(name, limit, "elements"),
@@ -133,6 +133,10 @@ def explained(error: Any, name: str, *, is_secret: bool = False) -> str:
     }
     make = texts.get(str(error.validator))
     return make() if make else f'{name} does not fit "{error.validator}" of its schema'
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _at_least(name: str, limit: int, what: str) -> str:

@@ -118,3 +118,53 @@ def test_any_change_of_a_manifest(text: str, other: str, edits: list[tuple[str, 
 
     places_are_right(checked)
     print_in_every_form(checked)
+
+
+CEL = st.sampled_from(
+    [
+        *("variables.n", "variables.s", "secrets.k", "metadata.name", "x", "has(", "size(", "string(", ".map(x, ", "["),
+        *(
+            "]",
+            "{",
+            "}",
+            "(",
+            ")",
+            "'",
+            '"',
+            "'a'",
+            "1",
+            "1.5",
+            "-",
+            "!",
+            "+",
+            "&&",
+            "==",
+            "?",
+            ":",
+            ",",
+            ".",
+            " ",
+            "\n",
+        ),
+        *("${{", "}}", "//", "r'", "b'", "true", "null", "in", "99999999999999999999", "\\", "`", "é", "🌊", "#"),
+    ]
+)
+EXPRESSIONS = """kind: Runtime.Application
+metadata: { name: App }
+variables: { n: { type: integer, default: 1 }, s: { default: a } }
+---
+kind: Ai.Agent
+metadata: { name: A }
+model: { kind: Ai.ScriptedModel }
+"""
+
+
+@FUZZ
+@given(parts=st.lists(CEL, max_size=30), times=st.sampled_from([1, 1, 1, 40]))
+def test_any_expression(parts: list[str], times: int) -> None:
+    text = "".join(parts) * times
+
+    checked = validate(f"{EXPRESSIONS}system: {json.dumps(text)}\noptions: {{ a: !cel {json.dumps(text)} }}\n")
+
+    places_are_right(checked)
+    print_in_every_form(checked)

@@ -7,6 +7,7 @@
 """
 
 import gc
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -19,6 +20,9 @@ from runtime.cli.main import main
 from runtime.diagnostics import CODES
 
 GOLDEN = Path(__file__).parent.parent / "golden"
+LISTS = re.compile("(kinds that (?:implement it|fit)): .*")
+"""Which kinds there are is no matter of these pairs."""
+
 INVALID = GOLDEN / "invalid"
 VALID = GOLDEN / "valid"
 
@@ -39,7 +43,7 @@ def validate(folder: Path, name: str) -> tuple[int, str]:
     with redirect_stdout(output):
         code = main(["validate", *options(folder, name), name])
     gc.enable()  # the command ends its process; this one goes on
-    return code, output.getvalue()
+    return code, LISTS.sub(r"\1: ...", output.getvalue())
 
 
 @pytest.fixture
