@@ -6,7 +6,7 @@ said at all.
 
 from typing import Any
 
-from runtime.ai.formats.encoding import write_json
+from runtime.ai.formats.encoding import encode, write_json
 from runtime.ai.formats.format import InexpressibleError, Schema
 from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
@@ -38,7 +38,8 @@ _ABOUT = {
 _PREFIX = "#/$defs/"
 _DEEPEST = 40
 _DEEPEST_ANY = 2
-_MOST_PARTS = 500
+_MORE_PARTS = 500
+_MOST_TIMES = 4
 
 
 def write(schema: Schema, report: Report) -> Schema:
@@ -46,22 +47,23 @@ def write(schema: Schema, report: Report) -> Schema:
 
     Raises `InexpressibleError` where that would be too large.
     """
-    writing = _Writing(schema.get("$defs", {}), report)
+    parts = _MORE_PARTS + _MOST_TIMES * encode(schema).count(b"{")
+    writing = _Writing(schema.get("$defs", {}), report, parts)
     return writing.write({word: value for word, value in schema.items() if word != "$defs"}, None)
 
 
 class _Writing:
-    def __init__(self, definitions: dict[str, Any], report: Report) -> None:
+    def __init__(self, definitions: dict[str, Any], report: Report, parts: int) -> None:
         self._definitions = definitions
         self._report = report
         self._inside: tuple[str, ...] = ()
         self._depth = 0
-        self._parts = 0
+        self._parts = parts
 
     def write(self, part: Schema, place: Place) -> Schema:
         """Any schema as a message."""
-        self._parts += bool(self._inside)
-        if self._parts > _MOST_PARTS:
+        self._parts -= 1
+        if self._parts < 0:
             raise InexpressibleError("it is too large for `parameters`, where references have to be written out")
         if self._depth > _DEEPEST:
             self._report(place, "weakened", "nested too deep; any object is taken")

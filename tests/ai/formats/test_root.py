@@ -1,5 +1,6 @@
 """The root of a tool's schema: one plain object, whatever was published."""
 
+import json
 from typing import Any
 
 import pytest
@@ -170,10 +171,18 @@ def test_a_recursive_root_keeps_its_meaning() -> None:
 
 
 @pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])
-def test_combinators_that_multiply_end_in_time(word: str) -> None:
-    defs = {f"d{n}": {word: [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(200)}
-    schema = {"$ref": "#/$defs/d0", "$defs": {**defs, "d200": {"type": "object", "properties": {"a": {}}}}}
-    assert flat(schema)["type"] == "object"
+@pytest.mark.parametrize("is_same", [True, False])
+def test_combinators_that_multiply_stay_small(word: str, is_same: bool) -> None:
+    defs: dict[str, Any] = {"d200": {"type": "object", "properties": {"a": {}}}}
+    for n in range(200):
+        parts = [{"allOf": [{"$ref": f"#/$defs/d{n + 1}"}]} for _ in range(2)]
+        for index, part in enumerate(parts):
+            if not is_same:
+                part["properties"] = {"a": {"minLength": n, "maxLength": 1000 - index}, f"p{n}{index}": {"const": n}}
+        defs[f"d{n}"] = {word: parts}
+    tool = offer({"$ref": "#/$defs/d0", "$defs": defs})
+    assert tool.definition["input_schema"]["type"] == "object"
+    assert len(json.dumps(tool.definition)) < 200_000
 
 
 def test_no_arguments_that_could_fit_are_any_arguments() -> None:

@@ -35,6 +35,7 @@ class References:
         self._anchors: dict[str, dict[str, Any]] = {}
         self._base: dict[int, dict[str, Any]] = {}
         self._names: dict[int, str] = {}
+        self._inside: set[int] = set()
         self._taken: Counter[str] = Counter()
         self._targets: deque[tuple[str, dict[str, Any] | bool, Place]] = deque()
         self._meaning: dict[int, str | None] = {}
@@ -44,8 +45,8 @@ class References:
             self._find(root)
 
     def name_of(self, schema: dict[str, Any]) -> str | None:
-        """The definition that a published schema has become, if something refers to it; the root is not one."""
-        return None if schema is self._root else self._names.get(id(schema))
+        """The definition that a schema inside of another has become, because something refers to it there."""
+        return self._names.get(id(schema)) if id(schema) in self._inside else None
 
     def meaning(self, schema: dict[str, Any]) -> str | None:
         """The definition that a schema with a reference refers to; None where the reference leads nowhere."""
@@ -124,7 +125,7 @@ class References:
         else:
             found = self._anchors.get(fragment)
         if isinstance(found, dict):
-            return found, self._places.get(id(found), place)
+            return found, place or self._places.get(id(found))
         return (found, place) if isinstance(found, bool) else None
 
     def _resource(self, address: str) -> dict[str, Any] | None:
@@ -150,6 +151,8 @@ class References:
             name = f"{wanted}_{self._taken[wanted]}"
         self._taken[name] = 1
         self._names[key] = name
+        if place is not None and not _is_definition(place):
+            self._inside.add(key)
         self._targets.append((name, schema, place))
         return name
 
@@ -180,6 +183,11 @@ def _follow(node: Any, fragment: str) -> tuple[Any, Place]:
             return None, None
         place = (place, step)
     return node, place
+
+
+def _is_definition(place: Place) -> bool:
+    steps = steps_of(place)
+    return len(steps) == 2 and steps[0] in ("$defs", "definitions")
 
 
 def _tail(address: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from runtime.ai.formats.encoding import write_json
+from runtime.ai.formats.encoding import encode, write_json
 from runtime.ai.formats.format import Schema
 from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
@@ -17,6 +17,8 @@ COMBINING = words("$ref allOf anyOf oneOf")
 _RULES = words("not if then else dependentRequired dependentSchemas")
 _JUDGING = words("if dependentSchemas patternProperties additionalProperties")
 _DEEPEST = 50
+_LARGEST = 100_000
+_LONGEST_INSIDE = 1000
 _MOST_STEPS = 2000
 _PREFIX = "#/$defs/"
 
@@ -83,15 +85,22 @@ class Unfolding:
 
     def _unite(self, whole: Unfolded, word: str, branches: list[Any], place: Place, depth: int) -> Unfolded | None:
         unfolded = [self.unfold(branch, (place, str(index)), depth + 1) for index, branch in enumerate(branches)]
-        possible = [branch for branch in unfolded if branch is not None and takes_objects(branch.schema)]
+        possible = _distinct([branch for branch in unfolded if branch is not None and takes_objects(branch.schema)])
         if not possible:
             self._report(place, "weakened", f'no branch of "{word}" takes an object; left out')
             return whole
         if len(possible) == 1:
             return self._join(whole, possible[0], place)
-        self._report(place, "weakened", f'the branches of "{word}" are united; which belongs where is in words')
         united = _unite([branch.schema for branch in possible], whole.schema.get("properties", {}))
+        if len(encode(united)) > _LARGEST:  # unions of unions can double with each level
+            self._report(place, "weakened", f'the branches of "{word}" are too large to unite; left out')
+            return whole
+        self._report(place, "weakened", f'the branches of "{word}" are united; which belongs where is in words')
         return self._join(whole, Unfolded(united, (_say_branches(word, possible),)), place)
+
+
+def _distinct(branches: list[Unfolded]) -> list[Unfolded]:
+    return list({(encode(branch.schema), branch.remarks): branch for branch in branches}.values())
 
 
 def takes_objects(schema: Schema) -> bool:
@@ -150,7 +159,7 @@ def _say_branch(branch: Unfolded) -> str:
     facts += [f"fits {write_json(rules)}"] if rules else []
     name = schema.get("description") or schema.get("title")
     text = ": ".join(filter(None, [name, "; ".join(facts)])) or "anything"
-    inside = " ".join(branch.remarks).replace("\n", "\n  ")
+    inside = " ".join(branch.remarks)[:_LONGEST_INSIDE].replace("\n", "\n  ")
     return f"{text} ({inside})" if inside else text
 
 
