@@ -1,5 +1,6 @@
 """What the commands that start something share: a checked set, what of it is wanted, signals, the event loop."""
 
+import gc
 import signal
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,9 @@ from runtime.errors import Error, ManifestError
 from runtime.masking import Masker
 from runtime.resolver import Resolved, resolve
 from runtime.resource_set import Resource
+
+START_SECONDS = 1.0
+"""After which garbage is collected: many runs have ended by then, and need it no more than their start did."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -68,6 +72,7 @@ def run_until_signal(
 
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, stop, number)
+        loop.call_later(START_SECONDS, _collect_garbage)
         try:
             return await task
         except asyncio.CancelledError:
@@ -96,6 +101,12 @@ async def masked(work: Awaitable[T], masker: Masker) -> T:
 
 async def _awaited(awaitable: Awaitable[int]) -> int:
     return await awaitable
+
+
+def _collect_garbage() -> None:
+    """Look for garbage from here on, but not in what the start has left: modules and the set, which stay."""
+    gc.freeze()
+    gc.enable()
 
 
 def _end_now(code: int) -> None:

@@ -1,5 +1,6 @@
 """A language server for editors, over standard input and output: findings, completion, hover, definition, rename."""
 
+import gc
 import os
 import sys
 from argparse import ArgumentParser, Namespace
@@ -25,5 +26,6 @@ def run(options: Namespace) -> int:
     sys.stdout.flush()
     protocol = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what kinds of other people print must not get between our messages
+    gc.enable()  # the command line turned it off for its start
     make_server().start_io(sys.stdin.buffer, protocol)
     return 0

@@ -3,6 +3,7 @@
 A command's module is imported when it is called for; `--help` must not pay for what a run needs.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -59,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """The console script. Ends without the interpreter's own tidying: nothing of ours is left for it to do."""
+    gc.disable()  # a start makes much and leaves nothing to collect; what goes on for longer turns it on again
     code = main()
     try:
         sys.stdout.flush()
