@@ -1,0 +1,169 @@
+"""What a service stands: many chats at once, memory over thousands of runs, and what HTTP adds to a run.
+
+`cpuMs` is what the service computes for a whole answer: on a busy machine it moves less than `overheadMs`.
+
+    python benchmarks/serve.py [--chats 200] [--runs 5000] [--output text|json]
+
+One service on loopback, whose agent follows a script and calls nothing. The clients share the machine with it.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+MANIFEST = """\
+kind: Ai.ScriptedModel
+metadata: { name: Model }
+turns: [{ text: "WORDS" }]
+---
+kind: Ai.Agent
+metadata: { name: Agent }
+model: !ref Model
+""".replace("WORDS", " ".join(f"word{number}" for number in range(20)))
+ASKED = 400
+"""Requests, one after the other, of which the overhead is the median."""
+
+
+def request(*, stream: bool) -> bytes:
+    body = {"model": "Agent", "messages": [{"role": "user", "content": "hi"}], "stream": stream}
+    data = json.dumps(body).encode()
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(data)}\r\n"
+    return head.encode() + b"content-type: application/json\r\n\r\n" + data
+
+
+async def chat(port: int) -> float | None:
+    """Seconds to the first event of a streamed chat on a connection of its own; None where it did not come whole."""
+    started = time.perf_counter()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(request(stream=True))
+        first, received = 0.0, b""
+        while not received.endswith(b"0\r\n\r\n"):
+            chunk = await reader.read(65536)
+            if not chunk:
+                return None
+            received = received[-64:] + chunk if first else received + chunk
+            if not first and b"data: " in received:
+                first = time.perf_counter() - started
+        return first if b"[DONE]" in received else None
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+async def load(port: int, chats: int, runs: int, server: psutil.Process) -> dict[str, Any]:
+    """`chats` at a time until there were `runs`; memory after a fifth of them, and at the end."""
+    left, firsts, lost, sizes = runs, [], 0, [0, 0]
+
+    async def keep_asking() -> None:
+        nonlocal left, lost
+        while left > 0:
+            left -= 1
+            if left == runs * 4 // 5:
+                sizes[0] = server.memory_info().rss
+            first = await chat(port)
+            if first is None:
+                lost += 1
+            else:
+                firsts.append(first)
+
+    started = time.perf_counter()
+    await asyncio.gather(*(keep_asking() for _ in range(chats)))
+    seconds = time.perf_counter() - started
+    sizes[1] = server.memory_info().rss
+    firsts.sort()
+    return {
+        "lost": lost,
+        "chatsPerSecond": round(runs / seconds, 1),
+        "firstEventP50Ms": round(firsts[len(firsts) // 2] * 1000, 1),
+        "firstEventP99Ms": round(firsts[len(firsts) * 99 // 100] * 1000, 1),
+        "megabytesAtAFifth": round(sizes[0] / 2**20, 1),
+        "megabytesAtTheEnd": round(sizes[1] / 2**20, 1),
+    }
+
+
+async def ask_over_http(port: int) -> float:
+    """The median of the milliseconds of a whole answer on one connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    times = []
+    for _ in range(ASKED):
+        started = time.perf_counter()
+        writer.write(request(stream=False))
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(next(line for line in head.split(b"\r\n") if line.startswith(b"content-length:")).split()[1])
+        await reader.readexactly(length)
+        times.append(time.perf_counter() - started)
+    writer.close()
+    await writer.wait_closed()
+    return statistics.median(times) * 1000
+
+
+async def ask_in_process(path: str) -> float:
+    """The same with the agent in this process."""
+    import runtime
+
+    times = []
+    async with runtime.open_manifests(path) as live:
+        for _ in range(ASKED):
+            started = time.perf_counter()
+            await live["Agent"].invoke({"prompt": "hi"})
+            times.append(time.perf_counter() - started)
+    return statistics.median(times) * 1000
+
+
+def measure(chats: int, runs: int) -> dict[str, Any]:
+    """Start the service, ask it, and stop it."""
+    with tempfile.TemporaryDirectory() as folder:
+        manifest = str(Path(folder) / "served.yaml")
+        Path(manifest).write_text(MANIFEST)
+        command = [str(Path(sys.executable).parent / "runtime"), "serve", manifest, "--port", "0"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            try:
+                port = next(int(line.rpartition(":")[2]) for line in process.stderr if "listening on" in line)
+                drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=subprocess.DEVNULL)
+                server = psutil.Process(process.pid)
+                before = sum(server.cpu_times()[:2])
+                over_http = asyncio.run(ask_over_http(port))
+                cpu = (sum(server.cpu_times()[:2]) - before) / ASKED * 1000
+                found = asyncio.run(load(port, chats, runs, server))
+            finally:
+                process.terminate()
+            process.wait()
+            drain.wait()
+        in_process = asyncio.run(ask_in_process(manifest))
+    return {
+        "chats": chats,
+        "runs": runs,
+        **found,
+        "overHttpMs": round(over_http, 2),
+        "inProcessMs": round(in_process, 2),
+        "overheadMs": round(over_http - in_process, 2),
+        "cpuMs": round(cpu, 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chats", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=5000)
+    parser.add_argument("--output", choices=("text", "json"), default="text")
+    options = parser.parse_args()
+    found = measure(options.chats, options.runs)
+    if options.output == "json":
+        print(json.dumps(found))
+    else:
+        print("\n".join(f"{name:<20}{value:>10}" for name, value in found.items()))
+
+
+if __name__ == "__main__":
+    main()
