@@ -33,7 +33,7 @@ def lock_of(tools: dict[str, Any]) -> Lock:
 )
 @example({"<<": {"inputSchema": {"<<": {"a": 1}, "${{ x }}": "${{ y }}", "? ": "!ref x", "k" * 2000: 1.0}}})
 @example({"a": {"description": "First sentence of a text that is long. Second one; third? " * 4 + "End"}})
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_any_tool_is_read_back_as_it_was(tools: dict[str, Any]) -> None:
     text = lock_text(lock_of(tools))
 
@@ -54,7 +54,7 @@ GOOD = lock_text(DAMAGED)
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_a_damaged_lock_is_refused_with_a_line_or_read(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(GOOD)))
     end = data.draw(st.integers(start, min(len(GOOD), start + 80)))
