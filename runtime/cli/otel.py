@@ -14,8 +14,8 @@ from runtime.cli.progress import PlainReport
 from runtime.errors import UsageError
 
 SIGNS = ("OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-FLUSH_LIMIT = 5000
-"""Milliseconds that the last spans get to leave."""
+FLUSH_LIMIT = 2.0
+"""Seconds that the last spans get to leave; a collector that is not there keeps nobody longer."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -56,10 +56,26 @@ async def traced(options: Namespace, report: PlainReport) -> AsyncIterator[None]
         report.log("otel", "the environment asks for spans, and OpenTelemetry's SDK is not installed")
         yield
         return
+    _tell_of_trouble(report)
     try:
         yield
     finally:
         await _shut_down(provider)
+
+
+def _tell_of_trouble(report: PlainReport) -> None:
+    """The first of what OpenTelemetry's library logs is a warning of ours; it would log each failed try."""
+    import logging
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            logger.removeHandler(self)
+            report.warn("otel", record.getMessage())
+
+    logger = logging.getLogger("opentelemetry")
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
+    logger.addHandler(Handler(logging.WARNING))
 
 
 def _make_provider() -> Any:
@@ -93,9 +109,9 @@ def _make_exporter() -> Any:
 
 
 async def _shut_down(provider: Any) -> None:
-    """Send what is left, off the event loop; a collector that is not there is waited for no longer than the limit."""
+    """Send what is left, off the event loop."""
     import anyio
     from anyio import to_thread
 
-    with anyio.move_on_after(FLUSH_LIMIT / 1000 + 1, shield=True):
-        await to_thread.run_sync(provider.force_flush, FLUSH_LIMIT, abandon_on_cancel=True)
+    with anyio.move_on_after(FLUSH_LIMIT, shield=True):
+        await to_thread.run_sync(provider.force_flush, abandon_on_cancel=True)

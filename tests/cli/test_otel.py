@@ -208,6 +208,13 @@ def test_the_option_asks_for_spans_too_and_the_console_is_standard_error(apply: 
     assert '"name": "invoke_agent Outer"' in ended.err
 
 
+def test_a_collector_that_is_not_there_is_one_warning(apply: Any) -> None:
+    ended, _ = apply(endpoint=False, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9")
+
+    assert (ended.code, "meta" in json.loads(ended.out)) == (0, True)
+    assert [line[:14] for line in ended.err.splitlines()] == ["warning: otel:"]
+
+
 def test_an_exporter_that_is_not_known_is_wrong_usage(apply: Any) -> None:
     ended, _ = apply("--otel", OTEL_TRACES_EXPORTER="pigeon")
 
