@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from runtime.errors import Error
 from runtime.serve.chat_completions import ChatRoutes
 from runtime.serve.guard import Guard
+from runtime.serve.page import PageRoutes
 from runtime.serve.plain import PlainRoutes
 from runtime.serve.responses import BadRequest, answer_error
 from runtime.serve.service import Service
@@ -20,8 +21,10 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def make_app(service: Service, mcp: ASGIApp, tell: Callable[[str], None]) -> ASGIApp:
     """The application over a service; `mcp` answers at `/mcp`, `tell` gets a line for each request."""
-    plain, chat = PlainRoutes(service), ChatRoutes(service)
+    plain, chat, page = PlainRoutes(service), ChatRoutes(service), PageRoutes(service)
     routes = [
+        _route("GET", "/", page.page),
+        _route("GET", "/graph", page.graph),
         _route("GET", "/healthz", plain.health),
         _route("GET", "/readyz", plain.ready),
         _route("GET", "/metrics", plain.metrics),

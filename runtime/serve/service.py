@@ -37,6 +37,8 @@ class Service:
         self._keeper = keeper
         self._reload = reload
         self._applying = anyio.Lock()
+        self._changed = anyio.Event()
+        self.version = 1
         self.settings = settings
         self.admission = Admission(settings.max_runs, settings.max_queue)
         self.metrics = Metrics(self.admission)
@@ -58,8 +60,15 @@ class Service:
         async with self._applying:
             difference = await self._reload()
             self.graph = ServedGraph(self._keeper.current)
+            self.version += 1
+            changed, self._changed = self._changed, anyio.Event()
+            changed.set()
         self.metrics.applied()
         return difference
+
+    async def until_changed(self) -> None:
+        """Until another set takes the place of this one, or the service ends."""
+        await self._changed.wait()
 
     def find_target(self, name: str) -> Any:
         """The instance that runs are asked of by this name; raises NotFound."""
@@ -91,6 +100,7 @@ class Service:
     async def drain(self) -> None:
         """Take nothing new, and give what runs its time; what is not done by then is cancelled."""
         self.admission.close()
+        self._changed.set()
         with anyio.move_on_after(self.settings.drain_seconds):
             await self._until_idle()
         for run in list(self._under_way):
