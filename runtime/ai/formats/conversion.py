@@ -7,17 +7,15 @@ from typing import Any
 import msgspec
 
 from runtime.ai.contracts import Tool
-from runtime.ai.formats import anthropic, gemini, names, openai
+from runtime.ai.formats import names
 from runtime.ai.formats.arguments import ArgumentCheck
 from runtime.ai.formats.encoding import encode
 from runtime.ai.formats.format import Format, InexpressibleError, Memory
 from runtime.ai.formats.report import Entry, Rename, Report, SetAside
 from runtime.errors import AgentError, ToolError, UsageError
 
-FORMATS: Mapping[str, Format] = {
-    known.name: known
-    for known in (openai.CHAT, openai.RESPONSES, anthropic.MESSAGES, gemini.JSON_SCHEMA, gemini.PARAMETERS)
-}
+FORMATS = ("openai", "openai-responses", "anthropic", "gemini", "gemini-parameters")
+"""The names of the formats."""
 
 
 class ConvertedTool(msgspec.Struct, frozen=True):
@@ -112,7 +110,7 @@ def convert(
 ) -> Converted:
     """Turn tools into the provider's format; pure, deterministic, and the tools stay as they are.
 
-    `format` is a key of `FORMATS`. With `strict`, a tool takes the provider's strict form if that loses nothing.
+    `format` is one of `FORMATS`. With `strict`, a tool takes the provider's strict form if that loses nothing.
     `max_tools` takes the place of the provider's own limit. `memory` spares what was done before, when the same tools
     go into several formats. Each name may occur once; what cannot be offered is set aside with a reason and leaves the
     others alone. Raises `UsageError` for an unknown format or one without a strict form, and `AgentError` with
@@ -120,7 +118,7 @@ def convert(
     """
     if format not in FORMATS:
         raise UsageError(f'there is no tool format "{format}"', hint=f"the formats are: {', '.join(FORMATS)}")
-    known = FORMATS[format]
+    known = _find_format(format)
     adapt = known.adapt_strictly if strict else known.adapt
     if adapt is None:
         raise UsageError(f'the format "{format}" has no strict form', hint="leave `strict` out")
@@ -147,6 +145,21 @@ def convert(
         except RecursionError:
             set_aside.append(SetAside(tool, "its schema holds values that are nested too deep"))
     return Converted(known, converted, set_aside)
+
+
+def _find_format(name: str) -> Format:
+    """The format of that name; a run needs one, so the others are not imported."""
+    if name == "anthropic":
+        from runtime.ai.formats import anthropic
+
+        return anthropic.MESSAGES
+    if name.startswith("gemini"):
+        from runtime.ai.formats import gemini
+
+        return gemini.JSON_SCHEMA if name == "gemini" else gemini.PARAMETERS
+    from runtime.ai.formats import openai
+
+    return openai.CHAT if name == "openai" else openai.RESPONSES
 
 
 def _drop_doubles(tools: Sequence[Tool]) -> tuple[list[Tool], list[SetAside]]:

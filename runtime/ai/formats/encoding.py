@@ -1,6 +1,5 @@
 """JSON values as JSON text."""
 
-import json
 from typing import Any
 
 import msgspec
@@ -13,6 +12,8 @@ def encode(value: Any) -> bytes:
     try:
         return _ENCODER.encode(value)
     except UnicodeEncodeError:
+        import json  # for what hardly ever occurs
+
         return json.dumps(value, separators=(",", ":")).encode()
 
 

@@ -73,6 +73,16 @@ def test_a_pattern_of_keys_that_is_refused_opens_the_closed_object() -> None:
     }
 
 
+def test_a_pattern_that_is_refused_goes_from_the_root_as_well() -> None:
+    assert parameters({"type": "object", "pattern": "^(?=x)", "patternProperties": {"(": {}}}) == {
+        "type": "object",
+        "patternProperties": {},
+        "properties": {},
+        "required": [],
+        "description": "Matches the regular expression ^(?=x) Keys that match ( hold {}.",
+    }
+
+
 def test_a_rule_that_a_lost_pattern_would_turn_against_valid_calls_is_said_in_words() -> None:
     branches = [{"type": "string", "pattern": "^(?=a)"}, {"type": "string", "pattern": "^b"}]
     assert argument({"oneOf": branches}) == {

@@ -1,13 +1,13 @@
-"""What all formats start from: a tool's arguments as one sound object schema."""
+"""What all formats start from: a tool's arguments as one sound object schema.
+
+Most schemas are plain, so what it takes to look closely at one is imported when there is need.
+"""
 
 from typing import Any
 
 from runtime.ai.formats.format import Memory, Plain, Schema, Whole
 from runtime.ai.formats.report import Report
-from runtime.ai.formats.schema.loosening import loosen
 from runtime.ai.formats.schema.plain import find_plain
-from runtime.ai.formats.schema.repair import repair
-from runtime.ai.formats.schema.root import flatten
 
 
 def make_sound(published: Any, report: Report) -> Schema:
@@ -15,8 +15,7 @@ def make_sound(published: Any, report: Report) -> Schema:
     published = _without_dialect(published)
     if isinstance(published, dict) and find_plain(published, {}) is not None:
         return published
-    schema = repair(published, report, {})
-    return loosen(schema, report) if report.weakened else schema
+    return _look_closely(published, report, {})
 
 
 def to_object(published: Any, report: Report, memory: Memory) -> Whole:
@@ -35,10 +34,17 @@ def _to_object(published: Any, report: Report, known: Plain) -> Whole:
     texts = find_plain(published, known) if isinstance(published, dict) else None
     if texts is not None:
         return Whole(published if "required" in published else {**published, "required": []}, (), texts)
+    from runtime.ai.formats.schema.root import flatten
+
+    return Whole(*flatten(_look_closely(published, report, known), report))
+
+
+def _look_closely(published: Any, report: Report, known: Plain) -> Schema:
+    from runtime.ai.formats.schema.loosening import loosen
+    from runtime.ai.formats.schema.repair import repair
+
     schema = repair(published, report, known)
-    if report.weakened:
-        schema = loosen(schema, report)
-    return Whole(*flatten(schema, report))
+    return loosen(schema, report) if report.weakened else schema
 
 
 def _without_dialect(published: Any) -> Any:
