@@ -110,6 +110,7 @@ class Keeper:
     """Has one set up at a time for those who come, and older ones for as long as they are used."""
 
     def __init__(self, group: TaskGroup, report: Report) -> None:
+        self.warnings: dict[str, str] = {}  # the last one of each resource since it started
         self._current: Generation | None = None
         self._group = group
         self._report = report
@@ -147,7 +148,7 @@ class Keeper:
         ) -> AbstractAsyncContextManager[Any]:
             return self._pool.lease(generation.digests[node], node.name, lambda: opener(node, instances, context))
 
-        async with open_set(open_pooled, _QuietReport(self._report, kept)) as generation.live:
+        async with open_set(open_pooled, _QuietReport(self._report, kept, self.warnings)) as generation.live:
             task_status.started()
             await generation.until_free()
 
@@ -243,14 +244,16 @@ class _Pool:
 
 
 class _QuietReport(Report):
-    """Tells nothing of the start of what was up already."""
+    """Tells nothing of the start of what was up already, and keeps what is warned of."""
 
-    def __init__(self, report: Report, kept: set[str]) -> None:
+    def __init__(self, report: Report, kept: set[str], warnings: dict[str, str]) -> None:
+        self._warnings = warnings
         self._report = report
         self._kept = kept
 
     def starting(self, name: str) -> None:
         if name not in self._kept:
+            self._warnings.pop(name, None)
             self._report.starting(name)
 
     def ready(self, name: str, seconds: float, summary: str) -> None:
@@ -258,6 +261,7 @@ class _QuietReport(Report):
             self._report.ready(name, seconds, summary)
 
     def warn(self, name: str, message: str) -> None:
+        self._warnings[name] = message
         self._report.warn(name, message)
 
     def log(self, name: str, message: str) -> None:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -17,8 +17,8 @@ from runtime.serve.graph import ServedGraph
 from runtime.serve.responses import answer_json
 from runtime.serve.service import Service
 
-WAIT_SECONDS = 20.0
-"""The longest that somebody who waits for a new set is kept waiting."""
+WAIT_SECONDS = 5.0
+"""The longest that somebody who waits for a new set is kept waiting: servers come and go in the same set."""
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -48,20 +48,22 @@ class PageRoutes:
                 await self._service.until_changed()
         with self._service.using_graph() as graph:
             version = self._service.version
-            nodes = [_describe(node, graph) for node in graph.nodes]
+            nodes = [_describe(node, graph, self._service.warnings) for node in graph.nodes]
             agents = [await _describe_agent(name, graph) for name in graph.agents]
         return answer_json({"version": version, "nodes": nodes, "agents": agents})
 
 
-def _describe(node: Node, graph: ServedGraph) -> dict[str, Any]:
+def _describe(node: Node, graph: ServedGraph, warnings: Mapping[str, str]) -> dict[str, Any]:
     instance = graph.live.instances[node]
+    # A client's `server` is None, and a provider is not available, while what they speak for is not there.
+    is_there = getattr(instance, "is_available", True) and getattr(instance, "server", instance) is not None
     places: Sequence[Node] = graph.nodes
     return {
         "id": places.index(node),
         "name": node.name,
         "kind": node.entry.name,
-        "status": "ready" if getattr(instance, "is_available", True) else "not there",
-        "summary": graph.masker(str(getattr(instance, "summary", ""))),
+        "status": "ready" if is_there else "not there",
+        "summary": graph.masker(str(getattr(instance, "summary", ""))) if is_there else warnings.get(node.name, ""),
         "needs": [places.index(need) for need in node.needs],
     }
 

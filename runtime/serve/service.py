@@ -66,6 +66,11 @@ class Service:
         self.metrics.applied()
         return difference
 
+    @property
+    def warnings(self) -> Mapping[str, str]:
+        """What was last said against each resource, by name."""
+        return self._keeper.warnings
+
     async def until_changed(self) -> None:
         """Until another set takes the place of this one, or the service ends."""
         await self._changed.wait()
