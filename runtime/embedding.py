@@ -29,18 +29,20 @@ async def open_manifests(
 ) -> AsyncIterator[Mapping[str, Any]]:
     """Bring a set up and give its live instances by name: an agent has `invoke(inputs)` and `run(inputs)`.
 
-    `names` limits it to these resources and what they need. `environment` stands in for the process's own when
-    secrets and variables are read. Leaving stops everything. Raises ManifestError with every finding, UsageError for
-    a name that is not there, StartError when a resource does not open.
+    `names` limits it to these resources and what they need; without it that is everything but test cases.
+    `environment` stands in for the process's own when secrets and variables are read. Leaving stops everything. Raises
+    ManifestError with every finding, UsageError for a name that is not there, StartError when a resource does not open.
     """
     checked = check(read_sources(paths))
     if checked.errors:
         raise ManifestError(checked.diagnostics)
-    known = {resource.name: resource for resource, _ in checked.resources.known() if resource.owner is None}
+    named = [(resource, entry) for resource, entry in checked.resources.known() if resource.owner is None]
+    known = {resource.name: resource for resource, _ in named}
     missing = [name for name in names or () if name not in known]
     if missing:
         raise UsageError(f'there is no resource "{missing[0]}"', hint=f"there are: {', '.join(map(str, known))}")
-    roots = [known[name] for name in names] if names is not None else list(known.values())
+    everything = [resource for resource, entry in named if not entry.fits("Runtime.Case")]
+    roots = [known[name] for name in names] if names is not None else everything
     roots = [resource for resource in roots if not resource.is_application]
     resolved = resolve(checked, roots, environment)
     async with bring_up(resolved, report or _Silence()) as live:

@@ -108,6 +108,9 @@ class Inspection(Protocol):
     def names(self, *path: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """The names that the references along a path of slots give, each with its own path."""
 
+    def named(self, contract: str) -> "Sequence[str]":
+        """The resources of the set that keep a contract: their names, or `Tools.client` for an inline one."""
+
     def report(self, code: str, path: tuple[str | int, ...], message: str, hint: str | None = None) -> None:
         """Report a diagnostic (a code of `runtime.diagnostics`) at a value."""
 

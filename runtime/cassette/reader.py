@@ -27,6 +27,10 @@ class CassetteReader:
             self._read[path] = self._parse(path, folder)
         return self._read[path]
 
+    def forget(self, folder: str) -> None:
+        """A cassette was recorded anew."""
+        self._read = {path: read for path, read in self._read.items() if os.path.dirname(path) != folder}
+
     def _parse(self, path: str, folder: str) -> Recording:
         try:
             with open(path, encoding="utf-8-sig") as file:

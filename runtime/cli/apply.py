@@ -12,7 +12,7 @@ from runtime.cli import approval, bringing_up, cassettes, otel
 from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.locking import bring_up_locked
 from runtime.cli.progress import PlainReport
-from runtime.cli.reading import declared_targets, find_roots
+from runtime.cli.reading import declared_targets, find_roots, is_case
 from runtime.cli.targets import run_targets
 from runtime.errors import UsageError
 from runtime.lifecycle import Live
@@ -126,7 +126,8 @@ def _targets(checked: Checked, agent: str | None, prompt: str | None) -> list[Re
     targets = declared_targets(checked)
     if targets or prompt is None:
         return targets
-    used = {slot.value.name for each in checked.resources.resources for slot in each.slots if type(slot.value) is Ref}
+    holders = [each for each, _ in checked.resources.known() if not is_case(each.root)]
+    used = {slot.value.name for each in holders for slot in each.slots if type(slot.value) is Ref}
     runnable = bringing_up.invocables(checked)
     found = [resource for resource in runnable if resource.name not in used] or runnable
     if len(found) != 1:

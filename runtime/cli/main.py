@@ -15,6 +15,7 @@ COMMANDS = {
     "chat": "talk with an agent of a set of manifests",
     "serve": "run a set of manifests as a service: OpenAI-compatible, MCP, plain HTTP",
     "validate": "prove a set of manifests without starting anything",
+    "test": "run the cases of a set of manifests, with no network and no keys",
     "plan": "tell what apply would do, with nothing started",
     "config": "print the set of manifests as it will be, secrets masked",
     "lock": "record the tools of the set's MCP servers, or tell what has changed",

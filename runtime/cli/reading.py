@@ -46,6 +46,11 @@ def invocables(checked: Checked) -> list[Resource]:
     ]
 
 
+def is_case(resource: Resource) -> bool:
+    """Whether a resource is for `runtime test` alone: to refer to others is not to use them."""
+    return isinstance(resource.entry, Entry) and resource.entry.fits("Runtime.Case")
+
+
 def find_invocable(checked: Checked, name: str) -> Resource:
     """The agent, or other thing that can be run, of that name; UsageError with the names that there are."""
     found = invocables(checked)

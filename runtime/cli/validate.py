@@ -28,7 +28,10 @@ def run(options: Namespace) -> int:
     from runtime.manifest import read_sources
 
     checked = check(
-        read_sources(options.paths), with_environment=options.env, locked=options.locked, lock_file=options.lock
+        read_sources(options.paths, with_tests=True),
+        with_environment=options.env,
+        locked=options.locked,
+        lock_file=options.lock,
     )
     failed = bool(checked.errors or (options.strict and checked.warnings))
     _print(checked, failed, options)

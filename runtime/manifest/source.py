@@ -8,6 +8,8 @@ from typing import BinaryIO
 from runtime.errors import UsageError
 
 SUFFIXES = (".yaml", ".yml")
+TEST_SUFFIXES = (".test.yaml", ".test.yml")
+"""Of files that stand beside a set of manifests and say what is expected of it."""
 MOST_BYTES = 64 << 20
 """Of one source; its documents have a bound of their own."""
 
@@ -57,13 +59,19 @@ class Source:
         return self._lines
 
 
-def read_sources(paths: Sequence[str]) -> list[Source]:
+def read_sources(paths: Sequence[str], *, with_tests: bool = False) -> list[Source]:
     """Read files, folders (their own `*.yaml` and `*.yml`), globs and `-` (standard input), in the order of the paths.
 
-    Raises UsageError (exit 2) for a path that is not there, cannot be read, or holds no manifest.
+    Of a folder its `*.test.yaml` are left out unless `with_tests`. Raises UsageError (exit 2) for a path that is not
+    there, cannot be read, or holds no manifest.
     """
-    files = {os.path.abspath(name) if name != "-" else name: name for name in map(_normal, _files(paths))}
-    return [_read(name) for name in sorted(files.values())]
+    return [_read(name) for name in find_files(paths, with_tests=with_tests)]
+
+
+def find_files(paths: Sequence[str], *, with_tests: bool = False) -> list[str]:
+    """The files that `read_sources` reads, each once; raises what it raises, but for what cannot be read."""
+    found = map(_normal, _files(paths, with_tests))
+    return sorted({os.path.abspath(name) if name != "-" else name: name for name in found}.values())
 
 
 def _normal(path: str) -> str:
@@ -71,12 +79,12 @@ def _normal(path: str) -> str:
     return path if path == "-" else os.path.normpath(path)
 
 
-def _files(paths: Iterable[str]) -> Iterator[str]:
+def _files(paths: Iterable[str], with_tests: bool) -> Iterator[str]:
     for path in paths:
         if path == "-" or os.path.isfile(path):
             yield path
         elif os.path.isdir(path):
-            found = _manifests_in(path)
+            found = _manifests_in(path, with_tests)
             if not found:
                 raise UsageError(f'no *.yaml or *.yml in the folder "{path}"')
             yield from found
@@ -93,9 +101,11 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
             yield path
 
 
-def _manifests_in(folder: str) -> list[str]:
+def _manifests_in(folder: str, with_tests: bool) -> list[str]:
+    left_out = () if with_tests else TEST_SUFFIXES
     try:
-        return [entry.path for entry in os.scandir(folder) if entry.name.endswith(SUFFIXES) and entry.is_file()]
+        entries = [entry for entry in os.scandir(folder) if entry.name.endswith(SUFFIXES) and entry.is_file()]
+        return [entry.path for entry in entries if not entry.name.endswith(left_out)]
     except OSError as error:
         raise UsageError(f'cannot read the folder "{folder}": {_reason(error)}') from error
 

@@ -1,0 +1,1 @@
+"""The script of `Mcp.ScriptedServer`: its fields, and how it is played."""

@@ -1,0 +1,1 @@
+"""`Test.*`: what is expected of a set of manifests, beside the set itself."""
