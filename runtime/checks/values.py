@@ -20,9 +20,24 @@ _BOUNDS = {
     "minLength": "min_length",
     "maxLength": "max_length",
 }
-_KEYWORDS = frozenset((*_BOUNDS, "enum", "const", "pattern", "minItems", "maxItems", "uniqueItems", "required"))
-_SCHEMAS = ("items", "properties", "additionalProperties")
-"""The keywords that hold schemas of their own."""
+_OWN = frozenset(("type", "default", "description", "title", "env", "file", "command", "examples", "format"))
+"""What is no keyword that a value is checked against."""
+_SCHEMAS = frozenset(
+    [
+        *(
+            "items",
+            "prefixItems",
+            "contains",
+            "unevaluatedItems",
+            "properties",
+            "additionalProperties",
+            "propertyNames",
+        ),
+        *("patternProperties", "dependentSchemas", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "not", "if"),
+        *("then", "else", "contentSchema", "$defs", "$ref"),
+    ]
+)
+"""The keywords that hold schemas of their own, and are not checked by their types alone."""
 
 
 def check_defaults(resources: ResourceSet, findings: Findings) -> None:
@@ -58,7 +73,7 @@ def _is_faulty(application: Resource, declaration: Mapping, findings: Findings) 
 def _check_keywords(application: Resource, name: str, declaration: Mapping, findings: Findings) -> bool:
     """Whether the keywords are a JSON Schema, as far as the types of the fields do not say so already."""
     faults: list[tuple[tuple[str | int, ...], str]] = []
-    inside = {key: declaration[key] for key in _SCHEMAS if key in declaration}
+    inside = {key: declaration[key] for key in declaration if key in _SCHEMAS}
     if inside:
         from runtime.json_schema import find_schema_faults
 
@@ -87,7 +102,7 @@ def value_problem(value: Any, declaration: dict[str, Any], *, is_secret: bool = 
         return None
     if declared == "integer" and isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         return "it has to be a whole number of at most 64 bits"
-    keywords = {key: declaration[key] for key in declaration if key in _KEYWORDS or key in _SCHEMAS}
+    keywords = {key: declaration[key] for key in declaration if key not in _OWN}
     if declared in _PYTHON_TYPES and _fits_simply(value, declared, keywords):
         return None
     if declared not in _PYTHON_TYPES and not keywords and json_type(value) == declared:

@@ -4,9 +4,12 @@ import socket
 import time
 
 import pytest
+from jsonschema import Draft202012Validator
+from jsonschema_specifications import REGISTRY
 
 from runtime.checks import check
 from runtime.manifest import Source
+from runtime.registry import Entry, Registry
 
 MOST_SECONDS = 1.0
 
@@ -58,6 +61,18 @@ UNAPPLIED = "the keywords of its declaration cannot be applied to it"
             '"a" has to be text, not the number 1',
         ),
         ("type: object, additionalProperties: false, default: { a: 1 }", "it has a part that it may not have"),
+        (
+            "type: integer, anyOf: [{ minimum: 3 }, { multipleOf: 2 }], default: 1",
+            'it does not fit "anyOf" of its schema',
+        ),
+        ("type: integer, not: { const: 4 }, default: 4", 'it does not fit "not" of its schema'),
+        ("type: integer, if: { minimum: 3 }, then: { maximum: 5 }, default: 7", "it has to be 5 or less, not 7"),
+        (
+            'type: object, $defs: { p: { type: string } }, properties: { a: { $ref: "#/$defs/p" } }, default: { a: 1 }',
+            '"a" has to be text, not the number 1',
+        ),
+        ("type: object, minProperties: 1, default: {}", "it may not be empty"),
+        ("type: array, contains: { const: 1 }, default: [2]", 'it does not fit "contains" of its schema'),
         ("type: number, multipleOf: 2.5, default: .nan", UNAPPLIED),
         ("type: object, properties: { a: { $ref: '#/properties/a' } }, default: { a: 1 }", UNAPPLIED),
         ("type: array, items: { $ref: '#/nowhere' }, default: [1]", UNAPPLIED),
@@ -107,3 +122,16 @@ def test_a_reference_in_a_declaration_fetches_nothing() -> None:
 )
 def test_a_declaration_that_is_made_to_hurt(declaration: str) -> None:
     assert len(problems(declaration)) <= 1
+
+
+def test_every_keyword_of_json_schema_may_stand_in_a_declaration() -> None:
+    meta = Draft202012Validator.META_SCHEMA
+    vocabularies = [REGISTRY.contents(f"{meta['$id'].rpartition('/')[0]}/{part['$ref']}") for part in meta["allOf"]]
+    keywords = {name for vocabulary in vocabularies for name in vocabulary["properties"]}
+    identity = {"$id", "$schema", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary"}
+    entry = Registry().find("Runtime.Application")
+    assert isinstance(entry, Entry)
+
+    known = entry.shape.schema["$defs"]["Variable"]["properties"].keys()
+
+    assert keywords - known == identity  # what names a schema, which nobody refers to
