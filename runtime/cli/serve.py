@@ -61,6 +61,7 @@ def run(options: Namespace) -> int:
         raise UsageError("standard input cannot be the manifest here", hint="write it to a file")
     checked = bringing_up.read_checked(options, with_lock=True)
     resolved = bringing_up.resolve_printed(checked, _find_roots(checked), options)
+    settings = settings.beside(checked.sources[0].folder)
     signals = _Signals()
 
     async def main(report: PlainReport) -> int:

@@ -26,11 +26,15 @@ from runtime.serve.service import Service
 
 
 class RunRequest(Struct, rename="camel", forbid_unknown_fields=True):
-    """The body of `POST /runs`: `target` names an agent, or what else can be run; `wait` answers when it is over."""
+    """The body of `POST /runs`: `target` names an agent, or what else can be run; `wait` answers when it is over.
+
+    `session` is a name under which what is said is kept, and gone on from.
+    """
 
     target: str
     inputs: dict[str, Any] = {}
     wait: bool = False
+    session: str = ""
 
 
 class EmptyRequest(Struct, forbid_unknown_fields=True):
@@ -46,7 +50,7 @@ class PlainRoutes:
     async def begin(self, request: Request) -> Response:
         """`POST /runs`: 202 with the run, or 200 with what came of it where the request waits."""
         asked = await read_json(request, RunRequest)
-        run = self._service.begin(asked.target, asked.inputs)
+        run = self._service.begin(asked.target, asked.inputs, asked.session)
         headers = {"location": f"/runs/{run.id}"}
         if not asked.wait:
             return answer_json(run.to_json(), 202, headers)

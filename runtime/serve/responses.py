@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from runtime.errors import AgentError, Error, McpError, ModelError, ToolError, UsageError
 from runtime.serve.admission import RETRY_AFTER, Busy
 from runtime.serve.service import NotFound
+from runtime.serve.sessions import SessionBusy
 
 STILL_HERE = b": still here\n\n"
 """A comment among events, so that nothing between closes a connection on which nothing is said for a while."""
@@ -39,6 +40,8 @@ def status_of(error: Error) -> int:
     """The status of HTTP for an error of ours."""
     if isinstance(error, BadRequest | Busy):
         return error.status
+    if isinstance(error, SessionBusy):
+        return 409
     if isinstance(error, NotFound):
         return 404
     if isinstance(error, UsageError) or error.code in _ASKED_WRONGLY:

@@ -2,13 +2,14 @@
 
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Literal
 
 import anyio
 import msgspec
 
+from runtime.ai.contracts import Message
 from runtime.ai.events import Answer, Failed
 from runtime.errors import Error
 from runtime.masking import Masker, StreamMasker, mask_json
@@ -123,16 +124,22 @@ def error_data(error: Failed) -> dict[str, Any]:
     return data
 
 
-async def run_masked(run: ServedRun, instance: Any, inputs: Mapping[str, Any], masker: Masker) -> Any:
-    """Run an agent, or anything else that can be run, tell the events to `run`, and give what a later run goes on from.
+async def run_masked(
+    run: ServedRun,
+    instance: Any,
+    inputs: Mapping[str, Any],
+    masker: Masker,
+    keep: Callable[[list[Message]], Awaitable[None]] | None = None,
+) -> None:
+    """Run an agent, or anything else that can be run, and tell the events to `run`. Raises what it raises.
 
-    That is the agent's run, whose `messages` are the conversation; None for what is no agent. Raises what it raises.
+    `keep` gets an agent's conversation, also of a run that failed or was stopped.
     """
     if not hasattr(instance, "start"):
         result = await instance.invoke(inputs)
         run.result = mask_json(msgspec.to_builtins(result), masker)
         run.tell({"type": "result", "result": run.result})
-        return None
+        return
     answer = Answer()
     started = instance.start(inputs)
     try:
@@ -143,8 +150,10 @@ async def run_masked(run: ServedRun, instance: Any, inputs: Mapping[str, Any], m
                 run.tell(event)
     finally:
         run.steps = mask_json(answer.steps, masker)
+        if keep is not None:
+            with anyio.CancelScope(shield=True):
+                await keep(started.messages)
     run.result = mask_json(answer.to_json(), masker)
-    return started
 
 
 async def _masked_events(

@@ -3,12 +3,14 @@
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
+from runtime.ai.contracts import Message
 from runtime.ai.events import Failed
 from runtime.errors import Error, UsageError
 from runtime.reconcile import Difference, Keeper
@@ -16,6 +18,7 @@ from runtime.serve.admission import Admission
 from runtime.serve.graph import ServedGraph
 from runtime.serve.metrics import Metrics
 from runtime.serve.runs import ServedRun, run_masked
+from runtime.serve.sessions import Sessions
 from runtime.serve.settings import Settings
 
 Reload = Callable[[], Awaitable[Difference]]
@@ -36,6 +39,7 @@ class Service:
         self.graph = ServedGraph(keeper.current)
         self._keeper = keeper
         self._reload = reload
+        self._sessions = Sessions(Path(settings.folder))
         self._applying = anyio.Lock()
         self._changed = anyio.Event()
         self.version = 1
@@ -90,14 +94,22 @@ class Service:
         except KeyError:
             raise NotFound(f'there is no run "{name}"', hint="runs are forgotten some time after they ended") from None
 
-    def begin(self, target: str, inputs: Mapping[str, Any]) -> ServedRun:
-        """Begin a run; raises NotFound, and Busy or Draining where it cannot be taken."""
+    def begin(self, target: str, inputs: Mapping[str, Any], session: str = "") -> ServedRun:
+        """Begin a run; raises NotFound, Busy or Draining where it cannot be taken, and as `Sessions.claimed`."""
         instance = self.find_target(target)
-        self.admission.admit()
-        run = ServedRun(target)
+        stack = ExitStack()
+        if session:
+            if target not in self.graph.agents:
+                raise UsageError(f'"{target}" is no agent, and has no sessions')
+            stack.enter_context(self._sessions.claimed(session, target))
+        try:
+            self.admission.admit()
+        except Error:
+            stack.close()
+            raise
+        run = ServedRun(target, session)
         self.runs[run.id] = run
         self._under_way.add(run)
-        stack = ExitStack()
         graph = stack.enter_context(self.using_graph())
         self._group.start_soon(self._carry_out, run, instance, inputs, graph, stack)
         return run
@@ -124,7 +136,7 @@ class Service:
             with stack, run.scope:
                 async with self.admission.place():
                     run.status = "running"
-                    await run_masked(run, instance, inputs, graph.masker)
+                    await self._run(run, instance, inputs, graph)
             run.end("cancelled" if run.scope.cancelled_caught else "finished")
         except Error as error:
             self._fail(run, error, graph)
@@ -139,12 +151,24 @@ class Service:
             self.metrics.ran(run)
             self._keep(run)
 
+    async def _run(self, run: ServedRun, instance: Any, inputs: Mapping[str, Any], graph: ServedGraph) -> None:
+        if not run.session:
+            await run_masked(run, instance, inputs, graph.masker)
+            return
+        sessions, key = self._sessions, (run.session, run.target)
+        extended = await sessions.extend(*key, inputs, graph.masker)
+
+        async def keep(messages: list[Message]) -> None:
+            await sessions.keep(*key, messages, graph.masker)
+
+        await run_masked(run, instance, extended, graph.masker, keep)
+
     def _fail(self, run: ServedRun, error: Error, graph: ServedGraph) -> None:
         mask = graph.masker
         error.message, error.hint = mask(error.message), mask(error.hint) if error.hint else None
         run.error, run.cause = Failed(error.code, error.message, error.resource, error.hint), error
-        if isinstance(error, UsageError) or not (run.events and b'"type":"error"' in run.events[-1][:20]):
-            run.events.append(_encode_failed(run.error))
+        if not (run.events and run.events[-1].startswith(b'{"type":"error"')):
+            run.events.append(msgspec.json.encode(run.error))
         run.end("failed")
 
     def _keep(self, run: ServedRun) -> None:
@@ -160,10 +184,6 @@ class Service:
     def _is_too_much(self) -> bool:
         ended = len(self.runs) - len(self._under_way)
         return ended > self.settings.kept_runs or (self._kept > self.settings.kept_bytes and ended > 1)
-
-
-def _encode_failed(failed: Failed) -> bytes:
-    return msgspec.json.encode(failed)
 
 
 @asynccontextmanager

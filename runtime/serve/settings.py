@@ -3,7 +3,7 @@
 import ipaddress
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -11,6 +11,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     `max_runs` run at once, `max_queue` more wait. `max_body` is in bytes. `kept_runs` that have ended can be asked for,
     `kept_bytes` of events at most.
+    Sessions are kept in `folder`.
     """
 
     host: str = "127.0.0.1"
@@ -21,8 +22,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_queue: int = 256
     max_body: int = 16 << 20
     drain_seconds: float = 30.0
+    folder: str = "."
     kept_runs: int = 200
     kept_bytes: int = 64 << 20
+
+    def beside(self, folder: str) -> "Settings":
+        """The same for manifests that lie in this folder."""
+        return structs.replace(self, folder=folder)
 
 
 def is_loopback(host: str) -> bool:

@@ -67,7 +67,7 @@ def test_the_page_shows_the_set_chats_and_follows_an_edit(tmp_path: Path) -> Non
         picture = page.wait_for("document.querySelector('#graph svg')?.getAttribute('aria-label')")
         assert "One, Mcp.StdioClient, ready" in picture
         assert "Lost, Mcp.StdioClient, not there" in picture
-        assert "exit" in page.run("document.querySelector('#details').textContent")
+        assert "Lost: " in page.run("document.querySelector('#details').innerText")
 
         page.run("document.querySelector('#prompt').value = 'go'; document.querySelector('#ask').click()")
         page.wait_for("document.querySelector('#said').textContent.includes('the tool said heron')")
