@@ -13,6 +13,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _ARGUMENT = re.compile(r"[A-Za-z0-9_./ -]+")
 """What CEL takes as a field, if need be in backquotes."""
 _ELSEWHERE = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"))
+_NOTHING: dict[str, Any] = {}
 _TYPES = frozenset(("string", "integer", "number", "boolean", "array", "object"))
 
 
@@ -38,10 +39,13 @@ class Scopes:
 
     def of(self, resource: Resource) -> Scope:
         """The scope of a resource's fields."""
-        metadata = resource.body.get("metadata")
-        if type(metadata) is not Mapping:
-            return self._scope({})
-        return self._scope({f"metadata.{key}": json_type(value) for key, value in metadata.items() if _is_name(key)})
+        metadata = resource.body.get("metadata", _NOTHING)
+        if not isinstance(metadata, dict):  # at fault: what it was to hold is not unknown
+            return self._scope({"metadata": "any"})
+        own = {f"metadata.{key}": json_type(value) for key, value in metadata.items() if _is_name(key)}
+        if resource.owner is None:
+            own.setdefault("metadata.name", "any")  # a name that is missing was told already
+        return self._scope(own)
 
     def with_call(self, scope: Scope, node: PerCall, container: Mapping) -> Scope:
         """The scope inside a field that is evaluated at each call; `container` is the mapping that it stands in."""
