@@ -1,9 +1,9 @@
 """Every example of the README and of the pages under `docs/` is run, in the order of its page.
 
-A block of `yaml` with a `title` is written to that file, and has no finding unless it says `broken` or is, in a folder,
-part of a set; one without a title is a set of its own. A block of `python` with a title is written too. In a block of
-`console` each `$` line is run, and the lines under it are its standard output; `...` stands for anything. A block of
-`text` is for reading alone.
+A block of `yaml` with a `title` is written to that file, and has no finding unless it says `broken`, is another
+program's (`foreign`) or is, in a folder, part of a set; one without a title is a set of its own. A block of `python` or
+`json` with a title is written too. In a block of `console` each `$` line is run, and the lines under it are its
+standard output; `...` stands for anything. A block of `text` is for reading alone.
 """
 
 import re
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
 GUIDES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page not in REFERENCE]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDES]
-LANGUAGES = {"yaml", "python", "console", "text"}
+LANGUAGES = {"yaml", "json", "python", "console", "text"}
 FENCE = re.compile(r"^```(?P<words>\S.*)\n(?P<body>(?:.*\n)*?)^```$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
 
@@ -36,7 +36,7 @@ def blocks(page: Path) -> Iterator[Block]:
     for found in FENCE.finditer(page.read_text(encoding="utf-8")):
         language, *words = found["words"].split()
         title = next((word.removeprefix("title=") for word in words if word.startswith("title=")), "")
-        yield Block(language, title, "broken" in words, found["body"])
+        yield Block(language, title, bool({"broken", "foreign"} & {*words}), found["body"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -48,7 +48,7 @@ def test_the_examples_of_a_page_do_what_it_says(page: Path, tmp_path: Path) -> N
     for block in seen:
         if block.language == "yaml":
             check_yaml(block, tmp_path)
-        elif block.language == "python" and block.title:
+        elif block.language in ("json", "python") and block.title:
             write(tmp_path / block.title, block.body)
         elif block.language == "console":
             check_console(block, tmp_path)

@@ -3,13 +3,15 @@
 import sys
 from argparse import ArgumentParser, Namespace
 
-FORMATS = ("mcp", "vscode")
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of `runtime import`."""
+    from runtime.importing import FORMATS
+
     parser.add_argument("path", metavar="PATH", help="the file to read, or - for standard input")
-    parser.add_argument("--format", choices=FORMATS, default="", help="what the file is, where that cannot be told")
+    parser.add_argument(
+        "--format", choices=tuple(FORMATS), default="", help="what the file is, where that cannot be told"
+    )
     parser.add_argument("--output", metavar="FILE", help="a new file for the manifest, instead of standard output")
 
 
@@ -31,7 +33,7 @@ def run(options: Namespace) -> int:
         write(imported.text)
     else:
         _write_new(options.output, imported.text)
-    for note in imported.draft.notes:
+    for note in imported.draft.sorted_notes():
         print(encodable(f"{source.name}:{note.line}: {note.text}", sys.stderr), file=sys.stderr)
     needed = imported.draft.values.needed()
     if needed:

@@ -3,20 +3,23 @@
 from typing import Any
 
 from runtime.importing.draft import Declared, Draft
+from runtime.importing.models import declare_stand_in
 from runtime.manifest import Ref
 
-_STAND_IN = (
-    "Stands in for a model: it needs no key, picks a tool by the words of the prompt, and understands nothing.",
-    "A real one: kind: AiOpenai.OpenaiModel, model: ..., apiKey: an expression such as secrets.openaiApiKey",
-)
 
-
-def declare_assistant(draft: Draft, offers: list[dict[str, Any]], model: Declared | None = None) -> Declared:
+def declare_agent(
+    draft: Draft, name: str, model: Declared | None, offers: list[dict[str, Any]], *, system: str = ""
+) -> Declared:
     """An agent with these entries of `toolProviders`; without a model it gets one that needs no key."""
-    if model is None:
-        model = draft.declare("Ai.ScriptedModel", "Model")
-        model.comments += _STAND_IN
-    agent = draft.declare("Ai.Agent", "Assistant", model=Ref(model.name, 0))
+    model = model or declare_stand_in(draft)
+    agent = draft.declare("Ai.Agent", name, model=Ref(model.name, 0))
+    if system:
+        agent.fields["system"] = system
     if offers:
         agent.fields["toolProviders"] = offers
     return agent
+
+
+def declare_task(draft: Draft, name: str, agent: Declared, prompt: str) -> Declared:
+    """Something that an agent is asked, by name."""
+    return draft.declare("Ai.Task", name, agent=Ref(agent.name, 0), prompt=prompt)

@@ -38,13 +38,14 @@ class Declared:
 
 
 class Draft:
-    """What has been taken over from one file so far."""
+    """What has been taken over from one file so far; `targets` are what the file is there to run."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.documents: list[Declared] = []
         self.notes: list[Note] = []
         self.values = Values()
+        self.targets: list[Declared] = []
         self._names: set[str] = set()
 
     def declare(self, kind: str, name: str, /, **fields: Any) -> Declared:
@@ -61,6 +62,10 @@ class Draft:
     def left_out(self, place: int, what: str, why: str, document: Declared | None = None) -> None:
         """Note something that has no place in a manifest."""
         self.note(place, f"{what} was left out: {why}", document)
+
+    def sorted_notes(self) -> list[Note]:
+        """All notes in the order of the lines that they are about."""
+        return sorted(self.notes, key=lambda note: note.line)
 
     def _free(self, name: str) -> str:
         taken, number = name, 1

@@ -54,6 +54,12 @@ def text_at(mapping: Mapping, key: str) -> str | None:
     return None
 
 
+def whole_at(mapping: Mapping, key: str) -> int:
+    """The positive whole number of a key; 0 for anything else."""
+    value = mapping.get(key)
+    return value if type(value) is int and 0 < value < 1 << 53 else 0
+
+
 def mapping_at(mapping: Mapping, key: str) -> Mapping:
     """The mapping of a key; an empty one where something else stands there, or nothing."""
     value = mapping.get(key)
@@ -65,6 +71,15 @@ def mappings_at(mapping: Mapping, key: str) -> Iterator[Mapping]:
     for item, _ in elements_at(mapping, key):
         if type(item) is Mapping:
             yield item
+
+
+def plain_value(value: Any) -> Any:
+    """A value as JSON has it, without places."""
+    if type(value) is Mapping:
+        return {key: plain_value(item) for key, item in value.items()}
+    if type(value) is Sequence:
+        return [plain_value(item) for item in value]
+    return str(value) if isinstance(value, str) else value
 
 
 def elements_at(mapping: Mapping, key: str) -> Iterator[tuple[Any, int]]:

@@ -2,25 +2,14 @@
 
 from typing import Any
 
-from runtime.importing.assistant import declare_assistant
-from runtime.importing.draft import Declared, Draft
+from runtime.importing.assistant import declare_agent
+from runtime.importing.draft import Draft
 from runtime.importing.foreign import elements_at, mapping_at, mappings_at, place_of, text_at
-from runtime.importing.servers import Server, declare_client, declare_provider, offer
+from runtime.importing.servers import Server, convert_server
 from runtime.importing.texts import Resolver
 from runtime.importing.values import is_secret_name, snake
 from runtime.manifest import Mapping
 
-_REASONS = {
-    "alwaysAllow": "tools need no approval but those that an agent names in `requireApproval`",
-    "autoApprove": "tools need no approval but those that an agent names in `requireApproval`",
-    "trust": "tools need no approval but those that an agent names in `requireApproval`",
-    "envFile": 'values come from ".env" beside the manifest, by `secrets` and `variables`',
-    "timeout": "programs mean seconds or milliseconds by it; `callTimeoutMs` is the most that a call may take",
-    "oauth": "`auth` of the client says how it signs in",
-    "auth": "`auth` of the client says how it signs in",
-    "authProviderType": "`auth` of the client says how it signs in",
-    "dev": "a manifest describes what runs, not how it is debugged",
-}
 _EDITOR_NAMES = {
     "userHome": ("HOME", None),
     "workspaceFolder": ("WORKSPACE_FOLDER", "."),
@@ -57,48 +46,19 @@ def _convert(draft: Draft, body: Mapping, key: str) -> None:
         if type(server) is not Mapping:
             draft.left_out(place, f'the server "{name}"', "it is no mapping")
             continue
-        entry = _convert_server(Server(draft, name, server, place, resolve))
+        found = Server(draft, name, server, place, resolve)
+        _, entry = convert_server(found, _SWITCHES, included=_INCLUDED, excluded=_EXCLUDED)
         if entry is not None:
             offers.append(entry)
     _report_rest(draft, body, key, "inputs")
     if offers:
-        declare_assistant(draft, offers)
+        declare_agent(draft, "Assistant", None, offers)
 
 
 def _report_rest(draft: Draft, body: Mapping, *known: str) -> None:
     for key in body:
         if key not in known:
             draft.left_out(place_of(body, key), f'"{key}"', "it is not about MCP servers")
-
-
-def _convert_server(server: Server) -> dict[str, Any] | None:
-    """What an agent gets of a server; None where it gets nothing."""
-    client = declare_client(server)
-    if client is None:
-        return None
-    body = server.body
-    client.is_off = _is_off(server, client)
-    provider = declare_provider(server, client)
-    entry = offer(server, provider)
-    for field, keys in (("include", _INCLUDED), ("exclude", _EXCLUDED)):
-        key = server.take(*keys)
-        names = [str(item) for item, _ in elements_at(body, key)]
-        if names and names != ["*"]:
-            entry[field] = names
-    if "description" in body:
-        client.comments.append(text_at(body, server.take("description")) or "")
-    for key in server.rest():
-        why = _REASONS.get(key, "a manifest has nothing like it")
-        server.draft.left_out(place_of(body, key), f'"{key}" of "{server.name}"', why, client)
-    return None if client.is_off else entry
-
-
-def _is_off(server: Server, client: Declared) -> bool:
-    for key, off in _SWITCHES.items():
-        if server.take(key) and server.body[key] is off:
-            server.draft.note(place_of(server.body, key), f'"{server.name}" is switched off there', client)
-            return True
-    return False
 
 
 def _resolver(draft: Draft, body: Mapping) -> Resolver:

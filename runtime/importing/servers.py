@@ -1,15 +1,23 @@
 """One MCP server of a foreign file to its client, its tool provider, and what an agent gets of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from runtime.importing.draft import Declared, Draft, prefix_for
 from runtime.importing.foreign import elements_at, mapping_at, place_of, text_at
 from runtime.importing.texts import Resolver, Texts
-from runtime.manifest import Mapping, Ref
+from runtime.manifest import Mapping as Body
+from runtime.manifest import Ref
 
-_TRANSPORTS = {"sse": "sse", "http": "", "streamable-http": "", "streamable_http": "", "streamablehttp": ""}
+_TRANSPORTS = {
+    "sse": "sse",
+    "http": "",
+    "streamable": "",
+    "streamable-http": "",
+    "streamable_http": "",
+    "streamablehttp": "",
+}
 
 
 class Server:
@@ -18,7 +26,7 @@ class Server:
     Each field that is read is taken off the list of those to report: `rest()` are the others.
     """
 
-    def __init__(self, draft: Draft, name: str, body: Mapping, place: int, resolve: Resolver | None = None) -> None:
+    def __init__(self, draft: Draft, name: str, body: Body, place: int, resolve: Resolver | None = None) -> None:
         self.draft = draft
         self.name = name
         self.body = body
@@ -38,7 +46,61 @@ class Server:
         return list(self._rest)
 
 
-def declare_client(server: Server) -> Declared | None:
+REASONS = {
+    "alwaysAllow": "tools need no approval but those that an agent names in `requireApproval`",
+    "autoApprove": "tools need no approval but those that an agent names in `requireApproval`",
+    "trust": "tools need no approval but those that an agent names in `requireApproval`",
+    "envFile": 'values come from ".env" beside the manifest, by `secrets` and `variables`',
+    "timeout": "programs mean seconds or milliseconds by it; `callTimeoutMs` is the most that a call may take",
+    "oauth": "`auth` of the client says how it signs in",
+    "auth": "`auth` of the client says how it signs in",
+    "authProviderType": "`auth` of the client says how it signs in",
+    "dev": "a manifest describes what runs, not how it is debugged",
+}
+"""Why a field of a server has no place in a manifest, and what has."""
+
+
+def convert_server(
+    server: Server,
+    switches: Mapping[str, bool],
+    *,
+    included: tuple[str, ...] = (),
+    excluded: tuple[str, ...] = (),
+) -> tuple[Declared | None, dict[str, Any] | None]:
+    """The client of a server, with its provider, and the entry that an agent gets of it.
+
+    `switches` are fields that take the server out, each with the value that does; `included` and `excluded` are the
+    fields that list tools. Whatever else the server has is noted.
+    """
+    client = _declare_client(server)
+    if client is None:
+        return None, None
+    body = server.body
+    client.is_off = _is_off(server, client, switches)
+    provider = server.draft.declare("AiMcp.ToolProvider", f"{client.name}Tools", client=Ref(client.name, 0))
+    provider.is_off = client.is_off
+    entry: dict[str, Any] = {"provider": Ref(provider.name, 0), "prefix": prefix_for(server.name)}
+    for field, keys in (("include", included), ("exclude", excluded)):
+        names = [str(item) for item, _ in elements_at(body, server.take(*keys))]
+        if names and names != ["*"]:
+            entry[field] = names
+    if "description" in body:
+        client.comments.append(text_at(body, server.take("description")) or "")
+    for key in server.rest():
+        why = REASONS.get(key, "a manifest has nothing like it")
+        server.draft.left_out(place_of(body, key), f'"{key}" of "{server.name}"', why, client)
+    return client, None if client.is_off else entry
+
+
+def _is_off(server: Server, client: Declared, switches: Mapping[str, bool]) -> bool:
+    for key, off in switches.items():
+        if server.take(key) and server.body[key] is off:
+            server.draft.note(place_of(server.body, key), f'"{server.name}" is switched off there', client)
+            return True
+    return False
+
+
+def _declare_client(server: Server) -> Declared | None:
     """The client of a server; None, with a note, where the file does not say how to reach it."""
     url = server.take("url", "serverUrl", "httpUrl", "uri")
     command = server.take("command", "cmd")
@@ -50,19 +112,6 @@ def declare_client(server: Server) -> Declared | None:
         server.draft.left_out(place_of(server.body, url), f'the server "{server.name}"', "its address is not of http")
         return None
     return _declare_http(server, url) if url else _declare_stdio(server, command)
-
-
-def declare_provider(server: Server, client: Declared) -> Declared:
-    """The tool provider of a client."""
-    name = f"{client.name}Tools"
-    provider = server.draft.declare("AiMcp.ToolProvider", name, client=Ref(client.name, 0))
-    provider.is_off = client.is_off
-    return provider
-
-
-def offer(server: Server, provider: Declared) -> dict[str, Any]:
-    """The entry for an agent's `toolProviders`."""
-    return {"provider": Ref(provider.name, 0), "prefix": prefix_for(server.name)}
 
 
 def _declare_stdio(server: Server, command: str) -> Declared:
@@ -92,7 +141,7 @@ def _declare_http(server: Server, key: str) -> Declared:
     headers = read_texts(texts, mapping_at(body, server.take("headers")), texts.header)
     if headers:
         client.fields["headers"] = headers
-    named = server.take("type", "transport")
+    named = server.take("type", "transport", "transport_type")
     transport = _TRANSPORTS.get((text_at(body, named) or "").lower()) if named else None
     if transport is None and urlsplit(address).path.rstrip("/").endswith("/sse"):
         transport = "sse"
@@ -102,7 +151,7 @@ def _declare_http(server: Server, key: str) -> Declared:
     return client
 
 
-def read_texts(texts: Texts, mapping: Mapping, converted: Callable[[str, str, int], str]) -> dict[str, str]:
+def read_texts(texts: Texts, mapping: Body, converted: Callable[[str, str, int], str]) -> dict[str, str]:
     """A mapping of texts, each converted by its own name."""
     found: dict[str, str] = {}
     for name, (_, place) in mapping.places.items():

@@ -16,6 +16,7 @@ _VARIABLE = re.compile(r"(?:env[:.])?(?P<name>[A-Za-z_]\w*)(?::?-(?P<default>.*)
 _SCHEME = re.compile(
     r"(?P<scheme>(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key)[ ]+)?(?P<rest>.*)", re.IGNORECASE | re.DOTALL
 )
+_BARE_VARIABLE = re.compile(r"\$(?P<name>[A-Z_][A-Z0-9_]*)")
 _FLAG = re.compile(r"(?P<flag>--?[A-Za-z][\w.-]*=)(?P<rest>.*)", re.DOTALL)
 _HEADER_LINE = re.compile(r"(?P<name>[A-Za-z][\w-]*):\s*(?P<rest>\S.*)", re.DOTALL)
 _PASSWORD = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^/@:\s]*:)(?P<password>[^/@\s$]+)(?=@)", re.IGNORECASE)
@@ -48,6 +49,10 @@ class Texts:
             at = found.end()
         return made + self._literal(text[at:], place)
 
+    def prose(self, text: str, place: int) -> str:
+        """A text for a model, in which `${NAME}` is nothing but text; credentials are taken out all the same."""
+        return self._literal(text, place)
+
     def named(self, name: str, text: str, place: int) -> str:
         """The value of an environment variable or a field called `name`."""
         if text and is_secret_name(name) and not _EXPRESSION.search(text):
@@ -59,6 +64,9 @@ class Texts:
         found = _SCHEME.fullmatch(text)
         if found is None or not found["rest"] or _EXPRESSION.search(text) or not is_secret_name(name):
             return self.plain(text, place)
+        bare = _BARE_VARIABLE.fullmatch(found["rest"])
+        if bare is not None:
+            return f"{found['scheme'] or ''}${{{{ {self.draft.values.from_environment(bare['name'])} }}}}"
         is_authorization = name.lower().endswith("authorization")
         own = "TOKEN" if is_authorization else snake(name).removeprefix("X_")
         return (found["scheme"] or "") + self._secret(f"{snake(self.owner)}_{own}", found["rest"], place)

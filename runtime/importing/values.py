@@ -1,6 +1,7 @@
 """The secrets and variables that an import finds, under the names that expressions give them."""
 
 import re
+from collections.abc import Container
 from typing import Any
 
 from runtime.checks.environment import environment_name
@@ -52,6 +53,11 @@ class Values:
             self.variables[name] = declared if environment_name(name) == variable else {"env": variable, **declared}
         return f"variables.{name}"
 
+    def known_variable(self, variable: str) -> str:
+        """The expression for a variable that was declared already; empty where it was not."""
+        name = camel(variable)
+        return f"variables.{name}" if name in self.variables else ""
+
     def from_environment(self, variable: str, default: str | None = None) -> str:
         """What stands for `${VARIABLE}`: a secret, unless the name or a default says that everybody may see it."""
         declared = {} if default is None or has_credential(default) else {"default": default}
@@ -63,6 +69,13 @@ class Values:
         """The environment variable behind `secrets.githubToken`."""
         name = expression.partition(".")[2]
         return str(self.secrets[name].get("env", environment_name(name)))
+
+    def keep(self, used: Container[str]) -> list[str]:
+        """Forget the names that no expression of `used` is, such as `variables.region`; the variables among them."""
+        dropped = [name for name in self.variables if f"variables.{name}" not in used]
+        self.secrets = {name: each for name, each in self.secrets.items() if f"secrets.{name}" in used}
+        self.variables = {name: each for name, each in self.variables.items() if f"variables.{name}" in used}
+        return dropped
 
     def declarations(self) -> dict[str, Any]:
         """The fields of the application document; empty where it is not needed."""

@@ -4,30 +4,17 @@ import json
 from typing import Any
 
 import pytest
+from imported import imported, resources
 
-from runtime.checks import check
 from runtime.errors import UsageError
-from runtime.importing import Draft, convert
-from runtime.manifest import Mapping, Source, load
+from runtime.importing import convert
+from runtime.manifest import Source
 
 TOKEN = "ghp_" + "a1B2" * 9
 
 
-def imported(text: str, name: str = "mcp.json") -> tuple[str, Draft]:
-    """The manifest of a file; it has no finding."""
-    made, draft = convert(Source(name, text.encode(), "."))
-    assert check([Source("made.yaml", made.encode(), ".")]).diagnostics == [], made
-    return made, draft
-
-
 def servers(**entries: Any) -> str:
     return json.dumps({"mcpServers": entries})
-
-
-def resources(text: str) -> dict[str, Mapping]:
-    return {
-        document.body["metadata"]["name"]: document.body for document in load(Source("", text.encode(), ".")).documents
-    }
 
 
 def test_a_file_becomes_a_manifest_with_notes_of_what_did_not_map() -> None:
@@ -229,7 +216,6 @@ def test_inputs_of_an_editor_are_declared() -> None:
     found = resources(made)
     assert found["Application"] == {
         "kind": "Runtime.Application",
-        "metadata": {"name": "Application"},
         "variables": {"zone": {"default": "eu", "enum": ["eu", "us"]}, "team": {}},
         "secrets": {"gh": {"description": "GitHub token"}},
     }
