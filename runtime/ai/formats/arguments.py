@@ -10,13 +10,12 @@ from runtime.ai.contracts import Tool
 from runtime.ai.formats.checking.faults import find_faults
 from runtime.ai.formats.checking.validation import Fault
 from runtime.ai.formats.format import Memory, Schema
+from runtime.ai.formats.nulls import drop_nulls
 from runtime.ai.formats.report import Rename, Report
 from runtime.ai.formats.schema import objects
 from runtime.errors import ToolError
 
 CODE = "ERR_TOOL_ARGUMENTS"
-_DEEPEST = 50
-_PREFIX = "#/$defs/"
 
 
 def decode(text: str) -> dict[str, Any]:
@@ -59,7 +58,7 @@ class ArgumentCheck:
         faults = find_faults(self._sound, given)
         if not faults:
             return given
-        slim: dict[str, Any] = self._drop_nulls(self._object, given, 0)
+        slim: dict[str, Any] = drop_nulls(self._object, given)
         if slim != given:
             faults = find_faults(self._sound, slim)
             if not faults:
@@ -76,27 +75,6 @@ class ArgumentCheck:
     @cached_property
     def _object(self) -> Schema:
         return objects.to_object(self._published, Report(), Memory()).schema
-
-    def _drop_nulls(self, schema: Any, value: Any, depth: int) -> Any:
-        if isinstance(schema, dict) and "$ref" in schema:
-            schema = self._object.get("$defs", {}).get(schema["$ref"][len(_PREFIX) :])
-        if not isinstance(schema, dict) or depth > _DEEPEST:
-            return value
-        if isinstance(value, list) and "items" in schema:
-            return [self._drop_nulls(schema["items"], member, depth + 1) for member in value]
-        properties = schema.get("properties")
-        if not isinstance(value, dict) or properties is None:
-            return value
-        required = schema.get("required", ())
-        return {
-            key: self._drop_nulls(properties.get(key), inner, depth + 1)
-            for key, inner in value.items()
-            if inner is not None or key in required or key not in properties or self._takes_null(properties[key])
-        }
-
-    def _takes_null(self, schema: Any) -> bool:
-        definitions = self._object.get("$defs", {})
-        return not find_faults({"allOf": [schema], "$defs": definitions}, None)
 
     def _spell(self, fault: Fault) -> Fault:
         """The fault in the keys that the model knows."""

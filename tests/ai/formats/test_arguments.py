@@ -141,3 +141,14 @@ def test_deep_arguments_with_a_fault_are_an_error_like_any_other() -> None:
     schema = {"properties": {"next": {"$ref": "#"}, "n": {"type": "integer"}}, "required": ["n"]}
     with pytest.raises(ToolError):
         ArgumentCheck(schema).accept("t", deep)
+
+
+def test_nulls_in_branches_of_branches_end_in_time() -> None:
+    branches = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/e{n + 1}"}]} for n in range(30)}
+    others = {f"e{n}": {**branches[f"d{n}"], "minProperties": 3} for n in range(30)}
+    last = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]}
+    definitions = {**branches, **others, "d30": last, "e30": last}
+    with pytest.raises(ToolError):
+        ArgumentCheck({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": definitions}).accept(
+            "t", {"x": {"a": None}}
+        )

@@ -169,6 +169,26 @@ def test_nulls_of_the_strict_form_are_left_out_on_the_way_back() -> None:
     assert arguments == {"q": "x", "o": None}
 
 
+def test_nulls_of_the_strict_form_are_left_out_in_branches_and_lists_too() -> None:
+    part = {
+        "type": "object",
+        "properties": {"k": {"const": "a"}, "n": {"type": "integer"}},
+        "required": ["k"],
+        "additionalProperties": False,
+    }
+    other = {**part, "properties": {"k": {"const": "b"}, "m": {"type": "integer"}}}
+    schema = {
+        "type": "object",
+        "properties": {"list": {"type": "array", "items": {"anyOf": [part, other]}}},
+        "required": ["list"],
+        "additionalProperties": False,
+    }
+    converted = convert([Tool("t", "", schema)], "openai", strict=True)
+    assert converted.tools[0].definition["function"]["strict"] is True
+    sent = {"list": [{"k": "a", "n": None}, {"k": "b", "m": None}, {"k": "b", "m": 1}]}
+    assert converted.accept("t", sent)[1] == {"list": [{"k": "a"}, {"k": "b"}, {"k": "b", "m": 1}]}
+
+
 @pytest.mark.parametrize(
     "change",
     [
