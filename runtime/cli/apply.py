@@ -44,6 +44,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--trace", metavar="FILE", help="keep each event of the runs with its time, as lines of JSON, for you alone"
     )
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="stay up, and do it again whenever a file changes: only what differs restarts",
+    )
     approval.add_arguments(parser)
     otel.add_arguments(parser)
     cassettes.add_arguments(parser)
@@ -60,6 +65,8 @@ def run(options: Namespace) -> int:
 
     async def main(report: PlainReport) -> int:
         approver = approval.TerminalApprover(options.approve, report, Masker(resolved.values.secrets))
+        if options.watch:
+            return await watch(report, approver)
         async with (
             otel.traced(options, report),
             cassettes.taped(checked, resolved, report, options) as opener,
@@ -71,6 +78,25 @@ def run(options: Namespace) -> int:
             await _tell_what_came_up(live, report)
         return 0
 
+    async def watch(report: PlainReport, approver: approval.TerminalApprover) -> int:
+        from runtime.cli.watching import apply_watched
+
+        def roots(checked: Checked) -> list[Resource]:
+            return find_roots(checked, _targets(checked, options.agent, prompt))
+
+        async def work(live: Live, checked: Checked) -> None:
+            targets = _targets(checked, options.agent, prompt)
+            if not targets:
+                await _tell_what_came_up(live, report)
+                return
+            with approvals_by(approver):
+                await run_targets(live, targets, inputs, options)
+
+        async with otel.traced(options, report):
+            return await apply_watched(checked, resolved, roots, work, report, options)
+
+    if options.watch and ("-" in options.paths or options.trace or options.record or options.replay):
+        raise UsageError('"--watch" goes with files, and not with "--trace", "--record" or "--replay"')
     return bringing_up.run_until_signal(main, options)
 
 
