@@ -20,11 +20,13 @@ def span_of(text: str, found: Diagnostic, positions: Positions) -> tuple[int, in
     return start, token.end() if token is not None else start
 
 
-def as_diagnostic(text: str, found: Diagnostic, positions: Positions) -> types.Diagnostic:
-    """A finding in a text."""
+def as_diagnostic(text: str | None, found: Diagnostic, positions: Positions) -> types.Diagnostic:
+    """A finding in a text; where the text is not known, at the start of its line."""
+    start = types.Position(found.line - 1, 0)
+    where = types.Range(start, start) if text is None else positions.range(text, *span_of(text, found, positions))
     message = f"{found.message}\n{found.hint}" if found.hint else found.message
     return types.Diagnostic(
-        positions.range(text, *span_of(text, found, positions)),
+        where,
         message,
         severity=_SEVERITIES[found.severity],
         code=found.code,

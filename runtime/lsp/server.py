@@ -12,6 +12,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from runtime.checks import Checked
+from runtime.diagnostics import Diagnostic
 from runtime.lsp.checking import Checker, warm_up
 from runtime.lsp.completion import Proposal, propose
 from runtime.lsp.cursor import Cursor, find_cursor
@@ -30,7 +31,7 @@ _KINDS = {
     "value": types.CompletionItemKind.EnumMember,
     "tag": types.CompletionItemKind.Keyword,
 }
-_WATCHED = "**/*.{yaml,yml}"
+_WATCHED = "**/{*.yaml,*.yml,runtime.lock}"
 
 
 class View:
@@ -80,16 +81,18 @@ class Service:
         self.checker(self.path(uri))[1].notice()
 
     def publish(self, folder: Folder, checked: Checked) -> None:
-        """Tell the editor what was found in each manifest of a folder, and that the rest of them is clean."""
+        """Tell the editor what was found in each manifest of a folder, and in its lock, and that the rest is clean."""
         texts = {source.name: source.text for source in checked.sources}
+        found: dict[str, list[Diagnostic]] = {path: [] for path in texts}
+        for each in checked.diagnostics:
+            found.setdefault(each.file, []).append(each)
         uris = {self.path(uri): uri for uri in self.server.workspace.text_documents}
-        for path in sorted(texts.keys() | self._published.get(folder.path, set())):
+        for path in sorted(found.keys() | self._published.get(folder.path, set())):
             uri = uris.get(path) or from_fs_path(path) or path
-            found = [each for each in checked.diagnostics if each.file == path] if path in texts else []
-            diagnostics = [as_diagnostic(texts[path], each, self.positions) for each in found]
+            diagnostics = [as_diagnostic(texts.get(path), each, self.positions) for each in found.get(path, ())]
             version = self.server.workspace.text_documents[uri].version if path in uris else None
             self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
-        self._published[folder.path] = set(texts)
+        self._published[folder.path] = set(found)
 
     def complete(self, params: types.CompletionParams) -> list[types.CompletionItem]:
         view = View(self, params.text_document.uri, params.position)
@@ -116,7 +119,7 @@ class Service:
         text = describe(view.cursor, view.folder.registry, view.declared, self._findings_at(view))
         return types.Hover(_markdown(text)) if text else None
 
-    def _findings_at(self, view: View) -> list[Any]:
+    def _findings_at(self, view: View) -> list[Diagnostic]:
         checked = view.folder.checked
         if checked is None or all(source.text != view.text for source in checked.sources):
             return []

@@ -7,6 +7,7 @@ from runtime.lsp.cursor import find_cursor
 from runtime.lsp.folder import find_declarations
 from runtime.lsp.hover import describe
 from runtime.manifest import Source
+from runtime.reference import implementers
 from runtime.registry import Registry
 
 OTHERS = """\
@@ -26,6 +27,9 @@ client: !ref Files
 kind: Ai.ScriptedModel
 metadata: { name: Script }
 """
+
+
+CLIENTS = implementers(Registry(), "Mcp.Client")
 
 
 def proposals(text: str) -> list[Proposal]:
@@ -52,8 +56,8 @@ def labels(text: str) -> list[str]:
         ("kind: Ai.Agent\ntoolProviders: [{ provider: !ref |", ["FileTools"]),
         ("kind: AiMcp.ToolService\nclients:\n  - !ref |", ["Files"]),
         ("kind: AiMcp.ToolService\nclients: [ | ]", ["Files"]),
-        ("kind: AiMcp.ToolProvider\nclient: { kind: | }", ["Mcp.HttpClient", "Mcp.StdioClient"]),
-        ("kind: AiMcp.ToolProvider\nclient:\n  kind: Mc|\n  command: x", ["Mcp.HttpClient", "Mcp.StdioClient"]),
+        ("kind: AiMcp.ToolProvider\nclient: { kind: | }", CLIENTS),
+        ("kind: AiMcp.ToolProvider\nclient:\n  kind: Mc|\n  command: x", CLIENTS),
         ("kind: Ai.Agent\nonMaxSteps: |", ["return", "throw"]),
         ("kind: Ai.Agent\nonMaxSteps: 'th|'", ["return", "throw"]),
         ("kind: Mcp.StdioClient\nrequired: |", ["true", "false"]),
@@ -135,7 +139,7 @@ def hover(text: str) -> str:
     ("text", "start"),
     [
         ("kind: Ai.Ag|ent\n", "**Ai.Agent**\n\nA model that works with tools"),
-        ("kind: Mcp.Cl|ient\n", "**Mcp.Client** is a contract, which these kinds keep: Mcp.HttpClient, Mcp.Stdio"),
+        ("kind: Mcp.Cl|ient\n", "**Mcp.Client** is a contract, which these kinds keep: Mcp.HttpClient, Mcp.S"),
         ("kind: Ai.Agent\nmax|Steps: 3", "**maxSteps**: whole number, at least 1 (default `8`)\n\nMost turns"),
         ("kind: Ai.Agent\nmodel: !ref Sc|ript", "`Script`\n\n**Ai.ScriptedModel**\n\n"),
         ("kind: Ai.Agent\nmodel: { ki|nd: Ai.ScriptedModel }", "**kind**: text (required)"),

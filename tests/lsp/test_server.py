@@ -136,6 +136,20 @@ def test_a_change_on_disk_is_noticed_when_the_editor_tells_of_it(
     assert server.registered == ["workspace/didChangeWatchedFiles"]
 
 
+def test_a_lock_that_cannot_be_read_has_its_finding(server: LanguageClient, agent: Path) -> None:
+    lock = agent.with_name("runtime.lock")
+    lock.write_text("runtime: [\n")
+
+    server.open(agent)
+
+    assert [(each["code"], each["range"]["start"]["character"]) for each in server.findings(lock)] == [
+        ("YAML_SYNTAX", 0)
+    ]
+    lock.unlink()
+    server.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": lock.as_uri(), "type": 3}]})
+    assert server.findings(lock) == []
+
+
 def test_yaml_that_is_no_manifest_is_left_alone(server: LanguageClient, agent: Path) -> None:
     other = agent.with_name("compose.yaml")
     server.open(other, "services: { web: { image: nginx } }\n")
