@@ -311,3 +311,20 @@ def test_nothing_is_recorded_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
         choose_records(missing=True, every=False)
     monkeypatch.setenv("CI", "false")
     assert choose_records(missing=False, every=True) == "all"
+
+
+async def test_a_client_that_stands_inline_is_named_by_its_place(tmp_path: Path) -> None:
+    inline = """\
+kind: Ai.Agent
+metadata: { name: Inline }
+model: !ref Gpt
+toolProviders:
+  - { provider: { kind: AiMcp.ToolProvider, client: { kind: Mcp.StdioClient, command: nothing } }, prefix: fs_ }
+---
+"""
+    mcp = '{ "Inline.toolProviders[0].provider.client": !ref Fake }'
+    expect = {"text": {"equals": "it says: milk"}}
+
+    (outcome,) = await run(tmp_path, inline + case("Reads", agent="!ref Inline", mcp=mcp, expect=expect))
+
+    assert outcome.failures == []
