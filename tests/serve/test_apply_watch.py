@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 from queue import Queue
 
+import psutil
 from command import LIMIT, left_behind, run, started
 
 STDIO = str(Path(__file__).parents[1] / "servers/stdio.py")
@@ -34,6 +35,13 @@ def write_set(folder: Path, text: str) -> None:
     (folder / "set.yaml").write_text(MANIFEST.format(python=sys.executable, server=STDIO, text=text))
 
 
+def servers_in(folder: Path) -> set[int]:
+    """The MCP servers of the run, without what watches over them."""
+    marked = {each.pid for each in left_behind(folder)}
+    found = [each.info for each in psutil.process_iter(["pid", "cmdline"])]
+    return {each["pid"] for each in found if each["pid"] in marked and (each["cmdline"] or [])[1:] == [STDIO]}
+
+
 def test_an_edit_is_applied_and_the_prompt_is_asked_again(tmp_path: Path) -> None:
     write_set(tmp_path, "good morning")
     lines: Queue[str] = Queue()
@@ -45,13 +53,13 @@ def test_an_edit_is_applied_and_the_prompt_is_asked_again(tmp_path: Path) -> Non
         assert lines.get(timeout=LIMIT) == "good morning\n"
         while "watching" not in errors.readline():
             pass
-        servers = {each.pid for each in left_behind(tmp_path) if STDIO in each.cmdline()}
+        servers = servers_in(tmp_path)
         write_set(tmp_path, "[broken")
         while "not applied" not in errors.readline():
             pass
         write_set(tmp_path, "good evening")
         assert lines.get(timeout=LIMIT) == "good evening\n"
-        assert {each.pid for each in left_behind(tmp_path) if STDIO in each.cmdline()} == servers
+        assert servers_in(tmp_path) == servers
         process.send_signal(signal.SIGINT)
         assert process.wait(LIMIT) == 130
         reader.join()

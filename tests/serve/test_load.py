@@ -60,10 +60,11 @@ def test_the_death_of_a_server_is_felt_by_those_who_use_it_and_it_comes_back(tmp
             return str(answer.json()["result"]["text"])
 
         assert (ask("Left"), ask("Right")) == ("got Left", "got Right")
+        found = [child.info for child in psutil.process_iter(["pid", "cmdline", "environ"])]
         [server] = [
-            child
-            for child in psutil.Process(served.process.pid).children(recursive=True)
-            if child.cmdline()[1:] == [STDIO, "Left"]
+            psutil.Process(each["pid"])
+            for each in found
+            if (each["cmdline"] or [])[1:] == [STDIO, "Left"] and each["environ"].get("TMPDIR") == str(tmp_path)
         ]
         server.kill()
         server.wait()

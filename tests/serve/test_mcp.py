@@ -36,6 +36,15 @@ model: !ref Model
 toolProviders: [{ provider: !ref TimeTools, prefix: time_, include: [get_current_time] }]
 """
 
+PLAIN = """
+kind: Ai.ScriptedModel
+metadata: { name: Model }
+---
+kind: Ai.Agent
+metadata: { name: Clock, description: Knows the time. }
+model: !ref Model
+"""
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Gate]]:
@@ -109,7 +118,7 @@ async def test_the_tools_of_an_agent_are_exposed_as_it_offers_them(tmp_path: Pat
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_over_pipes_agents_are_tools_too(tmp_path: Path, mode: str) -> None:
-    (tmp_path / "clock.yaml").write_text(CLOCK)
+    (tmp_path / "clock.yaml").write_text(PLAIN)
     parameters = StdioServerParameters(
         command=RUNTIME, args=["serve", "--stdio", "clock.yaml"], env=environment(tmp_path), cwd=str(tmp_path)
     )
@@ -124,7 +133,7 @@ async def test_over_pipes_agents_are_tools_too(tmp_path: Path, mode: str) -> Non
 
 
 def test_over_pipes_the_service_ends_at_a_signal_and_at_the_end_of_its_input(tmp_path: Path) -> None:
-    (tmp_path / "clock.yaml").write_text(CLOCK)
+    (tmp_path / "clock.yaml").write_text(PLAIN)
     codes = []
     for end in (lambda process: process.send_signal(signal.SIGTERM), lambda process: process.stdin.close()):
         with subprocess.Popen(
@@ -144,7 +153,7 @@ def test_over_pipes_the_service_ends_at_a_signal_and_at_the_end_of_its_input(tmp
 
 
 def test_whose_tools_are_meant_has_to_be_said(tmp_path: Path) -> None:
-    (tmp_path / "two.yaml").write_text(CLOCK + "---\nkind: Ai.Agent\nmetadata: { name: Other }\nmodel: !ref Model\n")
+    (tmp_path / "two.yaml").write_text(PLAIN + "---\nkind: Ai.Agent\nmetadata: { name: Other }\nmodel: !ref Model\n")
     ended = run(tmp_path, "serve", "two.yaml", "--expose", "tools", "--port", "0", "--quiet")
 
     assert (ended.code, 'hint: pick one with "--agent": Clock, Other' in ended.err) == (2, True)
