@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from anyio import Event, fail_after
 from command import RUNTIME, environment
-
-pytest.importorskip("pygls", reason='no pygls: install the extra "lsp"')
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 

@@ -9,8 +9,6 @@ import pytest
 from command import RUNTIME, environment, left_behind, run
 from language_client import LanguageClient, Refused, language_server
 
-pytest.importorskip("pygls", reason='no pygls: install the extra "lsp"')
-
 TOOLS = """\
 kind: Mcp.StdioClient
 metadata: { name: Files }
