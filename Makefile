@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 PINS := pyproject.toml constraints.txt
 NPM_SERVERS := tests/npm/node_modules/.package-lock.json
 
-.PHONY: demo test lint bench reference
+.PHONY: demo test lint bench reference conformance
 
 demo: .venv/demo.stamp
 	$(BIN)/runtime apply manifests/quickstart.yaml --prompt "What time is it in Tokyo?"
@@ -22,6 +22,11 @@ lint: .venv/lint.stamp
 
 bench: .venv/demo.stamp
 	$(BIN)/python benchmarks/command.py
+
+# The official suite of MCP for clients; SUITE is its runner, which installs what it needs on first use.
+SUITE ?= ../shared/checks/conformance.sh
+conformance: .venv/test.stamp
+	$(SUITE) "$(CURDIR)/$(BIN)/python $(CURDIR)/tests/conformance/client.py" $(LEGS)
 
 reference: .venv/demo.stamp
 	$(BIN)/python scripts/reference.py docs/reference
