@@ -28,7 +28,7 @@ def run(options: Namespace) -> int:
     from runtime.manifest import read_sources
 
     checked = check(
-        read_sources(options.paths, with_tests=True),
+        read_sources(_with_tested(options.paths), with_tests=True),
         with_environment=options.env,
         locked=options.locked,
         lock_file=options.lock,
@@ -36,6 +36,18 @@ def run(options: Namespace) -> int:
     failed = bool(checked.errors or (options.strict and checked.warnings))
     _print(checked, failed, options)
     return 1 if failed else 0
+
+
+def _with_tested(paths: list[str]) -> list[str]:
+    """The paths, and for tests alone what they are tests of: what they refer to stands there."""
+    from runtime.manifest.source import TEST_SUFFIXES
+
+    if not all(path.endswith(TEST_SUFFIXES) for path in paths):
+        return paths
+    from runtime.manifest.source import find_files
+    from runtime.testing.discovery import find_manifests
+
+    return [*paths, *(manifest for test in find_files(paths) for manifest in find_manifests(test))]
 
 
 def _print(checked: "Checked", failed: bool, options: Namespace) -> None:

@@ -173,6 +173,15 @@ def test_cases_in_the_manifest_itself_run_too(folder: Path) -> None:
     assert run(folder, "test", "set.yaml", "--quiet") == (0, "", "")
 
 
+def test_a_file_of_tests_is_validated_with_what_it_tests(folder: Path) -> None:
+    fine = run(folder, "validate", "set.test.yaml")
+    change(folder / "set.test.yaml", "!ref Assistant", "!ref Assistent")
+    faulty = run(folder, "validate", ".", "--output", "github")
+
+    assert fine == (0, "7 documents: 0 errors, 0 warnings\n", "")
+    assert faulty.out.startswith("::error file=set.test.yaml,line=4,col=8,title=REF_UNRESOLVED::")
+
+
 def test_results_as_json(folder: Path) -> None:
     change(folder / "set.test.yaml", 'equals: "said Six"', 'equals: "said six"')
 
