@@ -34,7 +34,7 @@ def imported(folder: Path, program: str, *arguments: str) -> tuple[int, set[str]
         text=True,
         timeout=60,
     )
-    code, *modules = done.stderr.split()
+    code, *modules = done.stderr.splitlines()[-1].split()
     return int(code), set(modules)
 
 
@@ -54,6 +54,18 @@ def test_only_an_expression_that_is_more_than_a_name_loads_the_library_for_it(tm
     code, modules = imported(tmp_path, RUN, "validate", "set.yaml")
 
     assert (code, {"cel_expr_python"} - modules) == (0, set())
+
+
+def test_a_run_reaches_its_model_without_what_a_browser_needs(tmp_path: Path) -> None:
+    (tmp_path / "set.yaml").write_text(
+        "kind: AiOpenai.OpenaiModel\nmetadata: { name: Gpt }\nmodel: x\napiKey: ''\nbaseUrl: http://127.0.0.1:9\n"
+        "maxRetries: 0\n---\nkind: Ai.Agent\nmetadata: { name: Asker }\nmodel: !ref Gpt\n"
+    )
+    code, modules = imported(tmp_path, RUN, "apply", "set.yaml", "--prompt", "hi")
+
+    unwanted = {"httpx2", "urllib.request", "importlib.metadata", "email", "zipfile", "mcp", "jsonschema"}
+    assert (code, modules & unwanted) == (4, set())
+    assert "httpcore2" in modules
 
 
 def test_help_imports_neither_the_manifest_reader_nor_the_kinds(tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 import random
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from functools import partial
 from typing import Any
 
 import anyio
 import msgspec
 from msgspec import Struct
 
+from runtime.ai.carrier import Answer, Carrier, Lost, read_host
 from runtime.ai.sse import EventReader, TooLong
 from runtime.errors import ModelError
 from runtime.version import VERSION
@@ -19,9 +19,6 @@ CONNECT_LIMIT = 5.0
 
 LONGEST_WAIT = 120.0
 """Seconds that a provider may ask us to wait before a retry; after a longer `Retry-After` there is none."""
-
-KEPT_OPEN = 30.0
-"""Seconds that a connection is kept for the next request; the next one after that makes its own."""
 
 ERROR_LIMIT = 64 * 1024
 """Bytes of an error's body that are read."""
@@ -68,16 +65,13 @@ class Endpoint:
         """`timeout` is in seconds, between any two pieces of the answer; `mask` hides secrets in a provider's words."""
         self._name = name
         self._url = url
-        self._headers: Any = {**OUR_HEADERS, **headers}
+        self._headers = {**OUR_HEADERS, **headers}
         self._timeout = timeout
         self._retries = retries
         self.mask = mask
         self._log = log
         self.host = ""
-        self._address: Any = url
-        self._extensions: dict[str, Any] = {}
-        self._idle: list[Any] = []
-        self._make_transport: Callable[[], Any] = self._prepare
+        self._carrier: Carrier | None = None
 
     def describe(self, provider: str, model: str) -> dict[str, Any]:
         """What spans tell of a model behind the endpoint: its provider and its name, and where it is."""
@@ -91,41 +85,25 @@ class Endpoint:
             return told
         return {**told, "server.address": place.hostname or "", "server.port": port}
 
-    def connect(self) -> None:
+    def connect(self) -> Carrier:
         """Make what the first request needs, while there is time: the HTTP library's import takes most of it."""
-        self._idle.append(self._make_transport())
-
-    def _prepare(self) -> Any:
-        """Make what all transports share, and the first of them.
-
-        A transport serves one request at a time: what a pool costs a request grows with its connections, and a client's
-        cookies, redirects and sign-in have no use here.
-        """
-        import httpx2
-
-        self._headers = httpx2.Headers(self._headers)
-        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEPT_OPEN)
-        timeout = httpx2.Timeout(self._timeout, connect=min(CONNECT_LIMIT, self._timeout))
-        self._extensions = {"timeout": timeout.as_dict()}
-        # Reading the system's certificates takes a while: once, and only for https.
-        tls = httpx2.create_ssl_context(verify=self._url.startswith("https:"))
         try:
             self.host = read_host(self._url)
-            self._address = httpx2.URL(self._url)
-            proxy = find_proxy(self._url)
-            self._make_transport = partial(httpx2.AsyncHTTPTransport, verify=tls, limits=limits, proxy=proxy)
-            return self._make_transport()
-        except (httpx2.InvalidURL, ValueError, ImportError) as error:  # ImportError: a proxy of an optional kind
+            connect_timeout = min(CONNECT_LIMIT, self._timeout)
+            carrier = Carrier(self._url, self._headers, timeout=self._timeout, connect_timeout=connect_timeout)
+        except (ValueError, ImportError) as error:  # ImportError: a proxy of an optional kind
             raise ModelError(
                 f"the provider's address, or the proxy in the environment, cannot be used: {self.mask(str(error))}",
                 code="ERR_MODEL_CONNECTION",
                 resource=self._name,
                 hint="check `baseUrl`, and HTTP_PROXY, HTTPS_PROXY and NO_PROXY",
             ) from error
+        self._carrier = carrier
+        return carrier
 
     async def aclose(self) -> None:
-        while self._idle:
-            await self._idle.pop().aclose()
+        if self._carrier is not None:
+            await self._carrier.aclose()
 
     async def post(self, body: bytes) -> AsyncGenerator[bytes, None]:
         """The answer's JSON texts: the data of each event of a stream, or the one text of an answer in one piece.
@@ -133,37 +111,28 @@ class Endpoint:
         Raises `ModelError`: ERR_MODEL_HTTP, ERR_MODEL_AUTH, ERR_MODEL_RATE_LIMIT, ERR_MODEL_TIMEOUT,
         ERR_MODEL_CONNECTION. A request is repeated only as long as nothing of an answer has come.
         """
-        transport = self._idle.pop() if self._idle else self._make_transport()
-        try:
-            response = await self._send(transport, body)
-            async with aclosing(self._read(response)) as texts:
-                async for text in texts:
-                    yield text
-        finally:
-            self._idle.append(transport)
+        answer = await self._send(self._carrier or self.connect(), body)
+        async with aclosing(self._read(answer)) as texts:
+            async for text in texts:
+                yield text
 
-    async def _send(self, transport: Any, body: bytes) -> Any:
-        """The response to an accepted request, its body unread, after as many retries as it takes."""
-        import httpx2
-
+    async def _send(self, carrier: Carrier, body: bytes) -> Answer:
+        """The answer to an accepted request, its body unread, after as many retries as it takes."""
         attempt = 0
         while True:
+            headers: Mapping[str, str] = {}
             try:
-                request = httpx2.Request(
-                    "POST", self._address, headers=self._headers, content=body, extensions=self._extensions
-                )
-                response = await transport.handle_async_request(request)
-                response.request = request
-            except httpx2.HTTPError as error:
-                failure, headers = self._lost(error), {}
+                answer = await carrier.post(body)
+            except Lost as error:
+                failure = self._lost(error)
                 failure.__cause__ = error
-                may_retry = not isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol)
+                may_retry = error.stage != "send"
             else:
-                if response.status_code == 200:
-                    return response
-                failure = await self._refused(response)
-                headers = response.headers
-                may_retry = _may_retry(response.status_code, headers)
+                if answer.status == 200:
+                    return answer
+                failure = await self._refused(answer)
+                headers = answer.headers
+                may_retry = _may_retry(answer.status, headers)
             wait = self._retries.wait(attempt, headers)
             if not may_retry or attempt >= self._retries.count or wait > LONGEST_WAIT:
                 raise failure
@@ -171,14 +140,12 @@ class Endpoint:
             self._log(f"{failure.message}; retry {attempt} of {self._retries.count} in {wait:.1f} s")
             await anyio.sleep(wait)
 
-    async def _read(self, response: Any) -> AsyncGenerator[bytes, None]:
-        import httpx2
-
+    async def _read(self, answer: Answer) -> AsyncGenerator[bytes, None]:
         reader = EventReader()
         whole: list[bytes] = []
-        is_stream = "text/event-stream" in response.headers.get("content-type", "")
+        is_stream = "text/event-stream" in answer.headers.get("content-type", "")
         try:
-            async for chunk in response.aiter_bytes():
+            async for chunk in answer.pieces():
                 if not is_stream and not whole:  # a stream that does not say so has no JSON at its start
                     is_stream = chunk.lstrip()[:1] not in (b"{", b"[", b"")
                 if is_stream:
@@ -191,29 +158,27 @@ class Endpoint:
                 yield text
         except TooLong as error:
             raise ModelError(f"the provider's answer is too long: {error}", resource=self._name) from error
-        except httpx2.HTTPError as error:
+        except Lost as error:
             raise self._lost(error) from error
         finally:
-            await response.aclose()
+            await answer.aclose()
 
-    async def _refused(self, response: Any) -> ModelError:
-        import httpx2
-
+    async def _refused(self, answer: Answer) -> ModelError:
         body = b""
         try:
-            async for chunk in response.aiter_bytes():
+            async for chunk in answer.pieces():
                 body += chunk
                 if len(body) > ERROR_LIMIT:
                     break
-        except httpx2.HTTPError:
+        except Lost:
             pass  # the status is all there is to tell
         finally:
-            await response.aclose()
-        status = response.status_code
+            await answer.aclose()
+        status = answer.status
         words = self.mask(read_error(body))
         message = f"the provider answered {status}" + (f": {words}" if words else "")
         details: dict[str, Any] = {"status": status}
-        request_id = response.headers.get("x-request-id") or response.headers.get("request-id")
+        request_id = answer.headers.get("x-request-id") or answer.headers.get("request-id")
         if request_id:
             details["requestId"] = request_id
             message += f" (request {request_id})"
@@ -222,19 +187,17 @@ class Endpoint:
             hint = "redirects are not followed: put the address that the provider redirects to in `baseUrl`"
         return ModelError(message, code=code, resource=self._name, hint=hint, details=details)
 
-    def _lost(self, error: Exception) -> ModelError:
-        import httpx2
-
+    def _lost(self, error: Lost) -> ModelError:
         host = self.host
-        words = self.mask(str(error)) or type(error).__name__
-        if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError):
+        words = self.mask(str(error))
+        if error.stage == "connect":
             return ModelError(
                 f'the provider at "{host}" cannot be reached: {words}',
                 code="ERR_MODEL_CONNECTION",
                 resource=self._name,
                 hint="check `baseUrl` and the network",
             )
-        if isinstance(error, httpx2.TimeoutException):
+        if error.stage == "wait":
             return ModelError(
                 f'the provider at "{host}" sent nothing for {self._timeout:g} s',
                 code="ERR_MODEL_TIMEOUT",
@@ -246,29 +209,6 @@ class Endpoint:
             code="ERR_MODEL_CONNECTION",
             resource=self._name,
         )
-
-
-def read_host(url: str) -> str:
-    """The host of a URL; raises `ValueError` when there is none, or its port is no port."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    if not parts.hostname or parts.port == 0:
-        raise ValueError("it names no host, or no port")
-    return parts.hostname
-
-
-def find_proxy(url: str) -> str | None:
-    """The proxy that the environment has for a URL: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, but for hosts in NO_PROXY."""
-    from urllib.parse import urlsplit
-    from urllib.request import getproxies, proxy_bypass
-
-    parts = urlsplit(url)
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(parts.hostname or ""):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _may_retry(status: int, headers: Mapping[str, str]) -> bool:
