@@ -133,6 +133,8 @@ class _Writing:
                 fresh[word] = value
             elif word in _BY_TYPE[name]:
                 self._keep(name, word, value, fresh, said, place)
+        if "prefixItems" in part and name == "array":
+            self._report((place, "prefixItems"), "weakened", "`parameters` has one schema for all members of an array")
         if name == "array":
             fresh["items"] = self.write(_members(part), (place, "items"))
         if name == "object":
@@ -181,8 +183,11 @@ def _members(part: Schema) -> Schema:
     if not tuple_of:
         return rest if isinstance(rest, dict) else {}
     members = tuple_of if part.get("maxItems", len(tuple_of) + 1) <= len(tuple_of) else [*tuple_of, rest]
-    united: Schema = {} if {} in members else either(members)
-    return united
+    if {} not in members:
+        united: Schema = either(members)
+        return united
+    texts = [member["description"] for member in members if "description" in member]
+    return {"description": "\n".join(dict.fromkeys(texts))} if texts else {}
 
 
 def _unite(branches: list[Schema], part: Schema, is_nullable: bool) -> Schema:

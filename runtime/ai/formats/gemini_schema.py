@@ -14,7 +14,7 @@ from runtime.ai.formats.schema.combining import NOTES, Combining
 from runtime.ai.formats.schema.equality import identity
 from runtime.ai.formats.schema.keywords import types_of, words
 from runtime.ai.formats.schema.merging import either
-from runtime.ai.formats.schema.phrases import describe, list_values, say, say_condition
+from runtime.ai.formats.schema.phrases import describe, list_values, say, say_condition, write_out
 from runtime.ai.formats.schema.values import NOTES_ONLY
 
 _LEAF = words("type format description title default minimum maximum minItems maxItems")
@@ -52,7 +52,8 @@ class Rewriting:
         self._report = report
         self._known = known
         self._read = read
-        self._combining = Combining(definitions, report)
+        self._hidden = definitions if read else {}  # what the model will not see, as `parameters` has no definitions
+        self._combining = Combining(definitions, report, self._hidden)
         self._depth = 0
 
     def run(self, flat: Schema, texts: Sequence[bytes] | None) -> Schema:
@@ -144,7 +145,8 @@ class Rewriting:
             if word == "deprecated":
                 said.append(say(word, part[word]))
             return
-        sentence = say_condition(part) if word == "if" else say(word, part[word])
+        shown = write_out({w: part[w] for w in (word, "then", "else") if w in part}, self._hidden)
+        sentence = say_condition(shown) if word == "if" else say(word, shown[word])
         if sentence:
             said.append(sentence)
             effect: Effect = "dropped" if word in NOTES_ONLY else "weakened"
@@ -180,7 +182,7 @@ class Rewriting:
         where = (place, "oneOf")
         if "anyOf" in part:
             self._report(where, "weakened", '"oneOf" beside "anyOf" is only stated in words')
-            said.append(f"Must also fit one of {write_json(part['oneOf'])}.")
+            said.append(f"Must also fit one of {write_json(write_out(part['oneOf'], self._hidden))}.")
             return
         fresh["anyOf"] = self._list(part["oneOf"], where)
         effect: Effect = "rewritten" if _are_apart(part["oneOf"], self._definitions) else "weakened"

@@ -119,6 +119,15 @@ def test_a_branch_narrows_an_own_property_only_if_all_do() -> None:
     }
 
 
+def test_what_only_some_branches_say_of_an_own_property_is_shown() -> None:
+    shape = {"type": "object", "properties": {"x": {"description": "X"}}}
+    branches = [{"properties": {"p": shape}, "required": ["p"]}, {"required": ["q"]}]
+    assert flat({"properties": {"p": {"description": "P"}}, "oneOf": branches})["properties"]["p"] == {
+        "description": "P",
+        "anyOf": [shape, {}],
+    }
+
+
 def test_only_one_branch_that_takes_objects_is_no_choice() -> None:
     branch = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
     assert flat({"anyOf": [{"type": "null"}, branch, False]}) == branch

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from runtime.ai.formats.encoding import encode
+from runtime.ai.formats.encoding import encode, write_json
 from runtime.ai.formats.format import Schema
 from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema.keywords import words
 from runtime.ai.formats.schema.merging import both
-from runtime.ai.formats.schema.phrases import say
+from runtime.ai.formats.schema.phrases import say, write_out
 
 NOTES = words("title description default deprecated examples example readOnly writeOnly $comment discriminator")
 """Keywords that may stand beside a reference without ruling anything."""
@@ -20,10 +20,14 @@ _LEAST = 50
 
 
 class Combining:
-    """Merges schemas of one tool; what it unfolds is bounded in all, so that references cannot multiply."""
+    """Merges schemas of one tool; what it unfolds is bounded in all, so that references cannot multiply.
 
-    def __init__(self, definitions: dict[str, Any], report: Report) -> None:
+    Definitions that are `hidden` from the model are written out where a rule is only stated in words.
+    """
+
+    def __init__(self, definitions: dict[str, Any], report: Report, hidden: dict[str, Any]) -> None:
         self._definitions = definitions
+        self._hidden = hidden
         self._report = report
         self._room = _ROOM
         self.unfolded: frozenset[str] = frozenset()
@@ -46,8 +50,9 @@ class Combining:
         return definition
 
     def lose(self, word: str, value: Any, place: Place, said: list[str]) -> None:
-        said.append(say(word, value))
-        self._report((place, word), "weakened", f'"{word}" cannot be merged here; at best stated in words')
+        shown = write_out({word: value}, self._hidden)
+        said.append(say(word, shown.get(word)) or f"Must also fit {write_json(shown)}.")
+        self._report((place, word), "weakened", f'"{word}" cannot be merged here; only stated in words')
 
 
 class _Merge:

@@ -22,7 +22,7 @@ _CONSTANT_WORDS = words("type const enum description title default")
 
 
 def both(one: Any, other: Any, lose: Lose) -> Any:
-    """A schema for what fits the two; what it cannot say of `other` goes to `lose` and is left out.
+    """A schema for what fits the two; a keyword of `other` that it has no place for goes to `lose` and is left out.
 
     Two descriptions become one text. Where a part is closed, the properties of the other part stay open: authors who
     close the parts of an `allOf` mean the whole.
@@ -42,7 +42,7 @@ def both(one: Any, other: Any, lose: Lose) -> Any:
         elif not same(fresh[word], value):
             fresh[word] = _both_values(word, fresh[word], value, lose)
     if not _OF_OBJECTS.isdisjoint(other):
-        _both_objects(other, fresh, lose)
+        _both_objects(other, fresh)
     return fresh
 
 
@@ -89,7 +89,7 @@ def _both_values(word: str, one: Any, other: Any, lose: Lose) -> Any:
         if shared:
             return shared
     if word in ("items", "propertyNames"):
-        return both(one, other, lose)
+        return _both_parts(one, other)
     if word == "allOf":
         return [*one, *other]
     if word == "dependentRequired":
@@ -97,6 +97,13 @@ def _both_values(word: str, one: Any, other: Any, lose: Lose) -> Any:
     if word not in _FIRST:
         lose(word, other)
     return one
+
+
+def _both_parts(one: Any, other: Any) -> Any:
+    """A schema inside of two merged ones: merged too, or else both as they are."""
+    lost: list[str] = []
+    merged = both(one, other, lambda word, value: lost.append(word))
+    return {"allOf": [one, other]} if lost else merged
 
 
 def _both_types(one: Any, other: Any, lose: Lose) -> Any:
@@ -110,18 +117,20 @@ def _both_types(one: Any, other: Any, lose: Lose) -> Any:
     return shared[0] if len(shared) == 1 else shared
 
 
-def _both_objects(other: Schema, fresh: Schema, lose: Lose) -> None:
+def _both_objects(other: Schema, fresh: Schema) -> None:
     for word in ("properties", "patternProperties"):
         if word in other:
             mine, theirs = fresh.get(word, {}), other[word]
-            merged = {key: both(schema, theirs[key], lose) if key in theirs else schema for key, schema in mine.items()}
+            merged = {
+                key: _both_parts(schema, theirs[key]) if key in theirs else schema for key, schema in mine.items()
+            }
             fresh[word] = {**merged, **{key: schema for key, schema in theirs.items() if key not in mine}}
     if "additionalProperties" in other:
         mine, theirs = fresh.get("additionalProperties", True), other["additionalProperties"]
         if mine in (True, {}):
             fresh["additionalProperties"] = theirs
         elif theirs not in (True, {}):
-            fresh["additionalProperties"] = both(mine, theirs, lose)
+            fresh["additionalProperties"] = _both_parts(mine, theirs)
 
 
 def _is_constant(schema: Any) -> bool:

@@ -61,6 +61,20 @@ def say(word: str, value: Any) -> str:
     return ""
 
 
+def write_out(value: Any, definitions: dict[str, Any], levels: int = 2) -> Any:
+    """A rule with its references written out, a few levels deep, for where the definitions are not at hand."""
+    if isinstance(value, list):
+        return [write_out(inner, definitions, levels) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    reference = value.get("$ref")
+    if isinstance(reference, str) and levels and reference.removeprefix("#/$defs/") in definitions:
+        target = definitions[reference.removeprefix("#/$defs/")]
+        rest = {word: inner for word, inner in value.items() if word != "$ref"}
+        return write_out({**target, **rest} if isinstance(target, dict) else target, definitions, levels - 1)
+    return {word: write_out(inner, definitions, levels) for word, inner in value.items()}
+
+
 def say_condition(schema: Schema) -> str:
     """A sentence for `if`, `then` and `else` of a schema."""
     if "if" not in schema or not ("then" in schema or "else" in schema):

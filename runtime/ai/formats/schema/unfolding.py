@@ -16,6 +16,7 @@ from runtime.ai.formats.schema.phrases import say
 COMBINING = words("$ref allOf anyOf oneOf")
 _RULES = words("not if then else dependentRequired dependentSchemas")
 _JUDGING = words("if dependentSchemas patternProperties additionalProperties")
+_NAMING = words("type const enum title description")
 _DEEPEST = 50
 _LARGEST = 100_000
 _LONGEST_INSIDE = 1000
@@ -112,7 +113,7 @@ def takes_objects(schema: Schema) -> bool:
 def _unite(branches: Sequence[Schema], own: dict[str, Any]) -> Schema:
     """One schema for all branches; a property that `own` has already is narrowed only if every branch does so.
 
-    What branches say of such a property otherwise is kept as text.
+    What only some branches say of such a property is shown as what it may be, or kept as text.
     """
     variants: dict[str, list[Any]] = {}
     for branch in branches:
@@ -120,7 +121,7 @@ def _unite(branches: Sequence[Schema], own: dict[str, Any]) -> Schema:
             variants.setdefault(key, []).append(schema)
     united: Schema = {
         "properties": {
-            key: _join_descriptions(schemas) if key in own and len(schemas) < len(branches) else either(schemas)
+            key: _show(schemas) if key in own and len(schemas) < len(branches) else either(schemas)
             for key, schemas in variants.items()
         }
     }
@@ -133,7 +134,10 @@ def _unite(branches: Sequence[Schema], own: dict[str, Any]) -> Schema:
     return united
 
 
-def _join_descriptions(schemas: Sequence[Any]) -> Schema:
+def _show(schemas: Sequence[Any]) -> Schema:
+    """What some branches say of a property, without ruling out what the others allow."""
+    if not all(isinstance(schema, dict) and schema.keys() <= _NAMING for schema in schemas):
+        return {"anyOf": [*schemas, {}]}
     texts = [schema["description"] for schema in schemas if isinstance(schema, dict) and "description" in schema]
     return {"description": "\n".join(dict.fromkeys(texts))} if texts else {}
 
