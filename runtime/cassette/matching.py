@@ -1,6 +1,5 @@
 """Whether a request is the one that was recorded, but for what is to be ignored and what was masked."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -70,7 +69,7 @@ def _fits(recorded: Any, value: Any) -> bool:
     if isinstance(recorded, str):
         if MASK not in recorded or not isinstance(value, str):
             return bool(recorded == value)
-        return re.fullmatch(".*".join(map(re.escape, recorded.split(MASK))), value, re.DOTALL) is not None
+        return _fits_text(recorded.split(MASK), value)
     if isinstance(recorded, Mapping):
         if not isinstance(value, Mapping) or recorded.keys() != value.keys():
             return False
@@ -78,3 +77,17 @@ def _fits(recorded: Any, value: Any) -> bool:
     if isinstance(recorded, list):
         return isinstance(value, list) and len(recorded) == len(value) and all(map(_fits, recorded, value))
     return bool(recorded == value)
+
+
+def _fits_text(parts: Sequence[str], text: str) -> bool:
+    """Whether a text is these parts with anything between them; takes as long as the text is."""
+    first, *middle, last = parts
+    at, end = len(first), len(text) - len(last)
+    if at > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for part in middle:
+        found = text.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any
 
+import anyio
 import msgspec
 
 from runtime.ai.contracts import Model, ModelRequest, TextDelta, Tool, ToolProvider, TurnEnd
@@ -89,9 +90,7 @@ class RecordedModel(_Proxy):
         except Error as error:
             entry.fail(error, pieces)
             raise
-        except Exception:
-            raise
-        except BaseException:  # cancelled, or closed by whoever asked
+        except (anyio.get_cancelled_exc_class(), GeneratorExit):
             entry.cancel(pieces)
             raise
 
@@ -166,9 +165,7 @@ async def _record(tape: Tape, request: dict[str, Any], work: Any, spell: Any = m
     except Error as error:
         entry.fail(error)
         raise
-    except Exception:
-        raise
-    except BaseException:
+    except anyio.get_cancelled_exc_class():
         entry.cancel()
         raise
     entry.end({"result": spell(result)})

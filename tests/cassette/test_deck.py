@@ -6,6 +6,7 @@ import pytest
 
 from runtime.cassette.contents import CassetteError, Exchange, Recording, ToolList
 from runtime.cassette.deck import Deck
+from runtime.cassette.matching import Request
 from runtime.errors import ExpectationError
 
 
@@ -124,6 +125,24 @@ def test_stars_of_a_masked_request_stand_for_any_text_and_others_for_themselves(
     refused(deck(stars), real)
     refused(deck(stars, masked=True), call("a", key="Basic one, twice two"))
     refused(deck(stars, masked=True), call("a", key="Bearer one, twice two", more=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("a.b.c", True),
+        ("abc", True),
+        ("a.c.b", False),
+        ("ab", False),
+        ("bc", False),
+        ("a.bc.", False),
+        ("a.b.b.c", True),
+    ],
+)
+def test_parts_around_stars_stand_in_their_order(text: str, fits: bool) -> None:
+    request = Request(call("a", key=text), [])
+
+    assert request.fits(Exchange(call("a", key="a***b***c"), {}, True)) is fits
 
 
 def test_the_list_of_tools_changes_when_as_much_went_on_as_in_the_recording() -> None:
