@@ -52,7 +52,7 @@ class Entry:
     def check_shape(self) -> None:
         """Raises TypeError where no schema can be made of the fields."""
         try:
-            self._shape = shape_of(self.cls)
+            self.shape.schema  # noqa: B018  # made when it is asked for
         except (TypeError, NameError) as error:  # what msgspec raises for types that it does not know
             raise TypeError(f'no schema can be made of the fields of "{self.name}"') from error
 
