@@ -48,8 +48,8 @@ class Memory:
     def __init__(self) -> None:
         self.plain: Plain = {}
         """Arguments and definitions that need no change."""
-        self.rewritten: dict[str, dict[bytes, tuple[Any, Report]]] = {}
-        """By format: what arguments become in it, where nothing around them matters."""
+        self.rewritten: dict[str, dict[tuple[bytes, bool], tuple[Any, Report]]] = {}
+        """By format: what arguments and definitions (`True`) become in it, where nothing around them matters."""
         self.wholes: dict[int, tuple[Any, Whole, Report]] = {}
         """By the published schema's identity: itself, so that it stays, and what all formats start from."""
 

@@ -28,16 +28,8 @@ _PREFIX = "#/$defs/"
 _DEEPEST = 100
 _FREQUENT = words("type properties required additionalProperties description title $defs")
 
-Known = dict[bytes, tuple[Any, Report]]
-"""Arguments by their JSON text, with what they become and the report of it."""
-
-
-def _define(part: Any) -> Schema:
-    """A definition without a title: Gemini has called those as if they were functions."""
-    if part is False:  # nothing fits it, which Gemini cannot say
-        return {}
-    rest = {word: value for word, value in part.items() if word != "title"}
-    return {"description": part["title"], **rest} if "title" in part and "description" not in rest else rest
+Known = dict[tuple[bytes, bool], tuple[Any, Report]]
+"""Arguments and definitions (`True`) by their JSON text, with what they become and the report of it."""
 
 
 class Rewriting:
@@ -55,17 +47,19 @@ class Rewriting:
         self._hidden = definitions if read else {}  # what the model will not see, as `parameters` has no definitions
         self._combining = Combining(definitions, report, self._hidden)
         self._depth = 0
+        self._is_definition = False
 
     def run(self, flat: Schema, texts: Sequence[bytes] | None) -> Schema:
         """The object schema; `texts` are the JSON texts of its arguments, where they are plain."""
-        if texts is not None and flat.keys() <= _FREQUENT:
+        if texts is not None and flat.keys() <= _FREQUENT and isinstance(flat.get("additionalProperties", True), bool):
             fresh = {**flat, "properties": self._recall(flat["properties"], texts, "properties")}
         else:
             fresh = self.change({word: value for word, value in flat.items() if word != "$defs"}, None)
         if "$defs" not in flat:
             return fresh
+        self._is_definition = True
         changed = self._recall(self._definitions, list(map(encode, self._definitions.values())), "$defs")
-        definitions = {name: _define(part) for name, part in changed.items()}
+        definitions = {name: {} if part is False else part for name, part in changed.items()}
         return loops.end_required({**fresh, "$defs": definitions}, self._report)
 
     def _recall(self, parts: dict[str, Any], texts: Sequence[bytes], word: str) -> dict[str, Any]:
@@ -76,10 +70,13 @@ class Rewriting:
             if b'"$ref":' in text:
                 fresh[key] = self.change(part, (inner, key))
                 continue
-            if text not in self._known:
+            kept = (text, self._is_definition)
+            if kept not in self._known:
                 report = Report()
-                self._known[text] = Rewriting({}, report, self._known, self._read).change(part, None), report
-            fresh[key], report = self._known[text]
+                alone = Rewriting({}, report, self._known, self._read)
+                alone._is_definition = self._is_definition
+                self._known[kept] = alone.change(part, None), report
+            fresh[key], report = self._known[kept]
             self._report.include((inner, key), report)
         return fresh
 
@@ -88,7 +85,7 @@ class Rewriting:
         if not isinstance(part, dict):
             return {} if part else False
         if part.keys() <= _LEAF and "array" not in part.get("type", ()):  # text or list: either way
-            return part
+            return _without_title(part) if self._is_definition else part
         if self._depth > _DEEPEST:
             self._report(place, "weakened", "nested too deep; any value is taken")
             return {}
@@ -125,7 +122,7 @@ class Rewriting:
         if not _RESTATED.isdisjoint(part):
             self._restate(part, fresh, place, said)
         _complete(part, fresh)
-        return fresh
+        return _without_title(fresh) if self._is_definition else fresh
 
     def _properties(self, part: Schema, place: Place) -> dict[str, Any]:
         inner = (place, "properties")
@@ -224,6 +221,14 @@ class Rewriting:
             named = [self.change(schema, (inner, key)) for key, schema in part["patternProperties"].items()]
             fresh["additionalProperties"] = either([*named, rest])
         self._drop("patternProperties", part, place, said)
+
+
+def _without_title(part: Schema) -> Schema:
+    """What stands in a definition, its title as its description: Gemini has called titles there like functions."""
+    if "title" not in part:
+        return part
+    rest = {word: value for word, value in part.items() if word != "title"}
+    return rest if "description" in rest else {"description": part["title"], **rest}
 
 
 def _refer(part: Schema, said: list[str]) -> Schema:

@@ -185,8 +185,13 @@ def test_all_of_is_merged_and_a_lone_reference_keeps_its_notes() -> None:
         "titled": {"$ref": "#/$defs/T", "description": "Titled"},
     }
     assert offered["$defs"] == {
-        "T": {"description": "Tee", "type": "object", "properties": {"x": {"title": "Ex", "type": "string"}}}
+        "T": {"description": "Tee", "type": "object", "properties": {"x": {"description": "Ex", "type": "string"}}}
     }
+
+
+def test_what_other_keys_hold_is_looked_at_as_well() -> None:
+    schema = {"type": "object", "description": "d", "properties": {}, "additionalProperties": {"const": "x"}}
+    assert parameters(schema)["additionalProperties"] == {"type": "string", "enum": ["x"]}
 
 
 def test_recursion_stays_and_what_never_ends_is_opened() -> None:

@@ -223,7 +223,7 @@ def without_odd_patterns(schema: Any) -> Any:
     return json.loads(json.dumps(schema).replace("(?<x>", "(?P<x>"))
 
 
-LIBRARY_GIVES_UP = ("RecursionError", "PanicException", "_WrappedReferencingError", "PointerToNowhere")
+LIBRARY_GIVES_UP = ("RecursionError", "PanicException", "_WrappedReferencingError", "PointerToNowhere", "TypeError")
 """On references that lead nowhere, or back to themselves."""
 
 
