@@ -35,7 +35,7 @@ def schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             "pattern": st.sampled_from(["^a", "(?=a)", "(", "^(?<x>a)"]),
             "patternProperties": st.dictionaries(st.sampled_from(["^a", "(?=a)"]), inner, max_size=1),
             "$ref": st.sampled_from(["#/$defs/A", "#/$defs/B", "#", "#/definitions/A", "#/$defs/a%20b"]),
-            "default": st.sampled_from([None, {"$ref": "#/$defs/A"}, 1]),
+            "default": st.sampled_from([None, {"$ref": "#/$defs/none"}, {"$ref": "#/x"}, 1]),
             "nullable": st.booleans(),
             "x-note": st.just(1),
             "title": st.sampled_from(["T", None]),

@@ -124,7 +124,7 @@ def _look(part: Any, text: bytes, known: Plain) -> bool | None:
 
 
 def _is_closed(texts: list[bytes], definitions: dict[str, Any]) -> bool:
-    """Whether the references lead to all definitions and to nothing else."""
+    """Whether the references lead to all definitions and to nothing else; one in a default counts as well."""
     reached: set[str] = set()
     waiting = list(texts)
     while waiting:
