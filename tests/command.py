@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,8 +61,7 @@ def started(folder: Path, *arguments: str, **more: str) -> Iterator[subprocess.P
             yield process
         finally:
             process.kill()
-            for left in left_behind(folder):
-                left.kill()
+            end_left(folder)
 
 
 def finish(process: subprocess.Popen[str]) -> Ended:
@@ -74,6 +73,13 @@ def finish(process: subprocess.Popen[str]) -> Ended:
 def left_behind(folder: Path) -> list[psutil.Process]:
     """The processes that live and have `folder` as TMPDIR: every one that a run in it started."""
     return [process for process in psutil.process_iter() if _has_mark(process, str(folder))]
+
+
+def end_left(folder: Path) -> None:
+    """Kill what a run in `folder` left behind; one that ends by itself meanwhile is as good."""
+    for left in left_behind(folder):
+        with suppress(psutil.NoSuchProcess):
+            left.kill()
 
 
 def _has_mark(process: psutil.Process, mark: str) -> bool:

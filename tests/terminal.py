@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from command import LIMIT, RUNTIME, environment, left_behind
+from command import LIMIT, RUNTIME, end_left, environment
 
 
 class Terminal:
@@ -74,8 +74,7 @@ def on_terminal(folder: Path, *arguments: str, stdout: int | None = None, **more
         process.kill()
         process.wait(LIMIT)
         os.close(ours)
-        for left in left_behind(folder):
-            left.kill()
+        end_left(folder)
 
 
 def _take_terminal() -> None:

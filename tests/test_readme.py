@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from command import environment, left_behind, run
+from command import end_left, environment, left_behind, run
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
@@ -57,8 +57,7 @@ def test_the_examples_of_a_page_do_what_it_says(page: Path, tmp_path: Path) -> N
                 check_console(block, tmp_path)
         assert left_behind(tmp_path) == []
     finally:
-        for process in left_behind(tmp_path):  # of a page whose examples failed half way
-            process.kill()
+        end_left(tmp_path)  # of a page whose examples failed half way
 
 
 def write(file: Path, text: str) -> None:
