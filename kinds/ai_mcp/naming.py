@@ -9,9 +9,9 @@ def clean_name(name: str) -> str:
     """A tool's name without the characters that nobody sees; empty where nothing is left."""
     if name.isascii() and name.isprintable():
         return name.strip()
-    from runtime.mcp.quoting import CONTROLS
+    from runtime.mcp.quoting import remove_controls
 
-    return CONTROLS.sub("", name).strip()
+    return remove_controls(name).strip()
 
 
 def server_prefix(server: str, lifetime: str) -> str:

@@ -1,6 +1,5 @@
 """One address of a model provider: posting a request, retrying it, and reading the answer as a stream of JSON texts."""
 
-import random
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -45,6 +44,8 @@ class Retries(Struct, frozen=True):
         asked = _retry_after(headers)
         if asked is not None:
             return asked
+        import random  # takes longer to import than all of this module, for what is seldom needed
+
         return float(min(self.first * 2**attempt, self.longest) * (1 - random.random() / 4))
 
 

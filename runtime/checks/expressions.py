@@ -7,7 +7,6 @@ from runtime.checks.findings import Findings
 from runtime.checks.scopes import Scopes
 from runtime.expressions import Fault, Scope, split
 from runtime.manifest import Expression, Mapping, Sequence
-from runtime.manifest.places import places_in
 from runtime.registry import Entry
 from runtime.resource_set import Resource, ResourceSet
 from runtime.shape import Fixed, PerCall, Slot
@@ -107,6 +106,8 @@ def _check(resource: Resource, expression: Expression, scope: Scope | None, node
         if unclosed is not None:
             faults.append((unclosed, Fault("CEL_SYNTAX", 0, '"${{" is never closed', 'close it with "}}"')))
     if faults:
+        from runtime.manifest.places import places_in
+
         places = places_in(expression, resource.source)
         for offset, fault in faults[:_MOST_FAULTS]:
             yield expression.place if offset is None else places[min(offset, len(expression))], fault

@@ -17,8 +17,9 @@ MOST_CHARACTERS = 1 << 20
 _DOCUMENT_START = re.compile(r"(?:^|(?<=[\r\n]))---(?=[ \t\r\n]|\Z)")
 # What YAML 1.2 (5.1) does not allow. The set of what it does would be as right, and takes far longer to compile.
 _UNREADABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
-_NAME = re.compile(r"""\bname["']?:[ \t]*["']?([A-Za-z_][\w.-]*)""")
-_KEY = re.compile(r"""([A-Za-z_]\w*)["']?[ \t]*:""")
+# Compiled where a document is lost.
+_NAME = r"""\bname["']?:[ \t]*["']?([A-Za-z_][\w.-]*)"""
+_KEY = r"""([A-Za-z_]\w*)["']?[ \t]*:"""
 _APPLICATION = ".Application"
 
 
@@ -48,9 +49,9 @@ def load(source: Source) -> Loaded:
 def _lose(loaded: Loaded, source: Source, start: int, end: int, fault: Fault) -> None:
     loaded.report(source, fault.index, fault.code, fault.message, fault.hint)
     end = min(end, start + MOST_CHARACTERS)
-    loaded.lost_names.update(_NAME.findall(source.text, start, end))
+    loaded.lost_names.update(re.compile(_NAME).findall(source.text, start, end))
     if source.text.find(_APPLICATION, start, end) >= 0:
-        loaded.lost_keys.update(_KEY.findall(source.text, start, end))
+        loaded.lost_keys.update(re.compile(_KEY).findall(source.text, start, end))
 
 
 def _segments(text: str) -> Iterator[tuple[int, int, Fault | None]]:

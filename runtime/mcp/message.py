@@ -1,6 +1,5 @@
 """JSON-RPC messages on the wire: bytes to plain values and back, lenient towards servers and strict towards memory."""
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -14,10 +13,11 @@ DECODE = msgspec.json.Decoder().decode
 DEPTH_LIMIT = 500  # the decoder and comparisons are safe up to here
 NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
-HEAD_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]{0,8}"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,')
-TAIL_ID = re.compile(rb',\s*"id"\s*:\s*"?(\d{1,15})"?\s*(?:,\s*"jsonrpc"\s*:\s*"[^"]{0,8}"\s*)?\}\s*$')
-STRUCTURE = re.compile(rb'[\[\]{}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+# Patterns as text, and the library as an import in functions: only messages that are odd need them.
+HEAD_ID = rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]{0,8}"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,'
+TAIL_ID = rb',\s*"id"\s*:\s*"?(\d{1,15})"?\s*(?:,\s*"jsonrpc"\s*:\s*"[^"]{0,8}"\s*)?\}\s*$'
+STRUCTURE = rb'(?s)[\[\]{}]|"(?:[^"\\]|\\.)*"'
+SURROGATE = r"\\u[dD][89a-fA-F]"
 
 
 class Malformed(Exception):
@@ -29,6 +29,8 @@ def encode(message: Mapping[str, Any]) -> bytes:
     try:
         return ENCODE(message)
     except UnicodeEncodeError:
+        import json
+
         return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -49,10 +51,12 @@ def decode(data: bytes) -> Any:
 
 
 def decode_leniently(data: bytes) -> Any:
+    import json
+
     text = data.decode("utf-8", "replace").lstrip("\ufeff")
     try:
         value = json.loads(text, strict=False, parse_constant=lambda _: None, parse_float=read_float)
-        if SURROGATE.search(text):
+        if re.search(SURROGATE, text):
             whole = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             value = json.loads(whole)
     except ValueError as error:
@@ -97,7 +101,7 @@ def count_up_to(data: bytes, byte: bytes, limit: int) -> int:
 def count_open(data: bytes) -> int:
     """The deepest nesting of a JSON text, to the letter."""
     deepest = depth = 0
-    for found in STRUCTURE.finditer(data):
+    for found in re.finditer(STRUCTURE, data):
         if found[0] in b"[{":
             depth += 1
             deepest = max(deepest, depth)
@@ -110,7 +114,7 @@ def find_answered(head: bytes, tail: bytes) -> int | None:
     """The id that a lost answer answers, as far as its first or last bytes tell; None for anything else."""
     if b'"method"' in head[:200]:
         return None
-    found = HEAD_ID.match(head) or TAIL_ID.search(tail)
+    found = re.match(HEAD_ID, head) or re.search(TAIL_ID, tail)
     return int(found.group(1)) if found else None
 
 

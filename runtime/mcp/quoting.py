@@ -4,12 +4,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-# C0, DEL, C1; zero-width and bidirectional controls; line and paragraph separators; Unicode tags; lone surrogates
-CONTROLS = re.compile(
+# C0, DEL, C1; zero-width and bidirectional controls; line and paragraph separators; Unicode tags; lone surrogates.
+# Compiled with the first text that needs them: most servers say nothing that has to be looked at.
+CONTROLS = (
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-HIDDEN = re.compile(
+HIDDEN = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -18,7 +19,12 @@ LINE_LIMIT = 300
 
 def remove_hidden(text: str) -> str:
     """The text without what its reader cannot see; newlines, tabs and the joiners of scripts and emoji stay."""
-    return text if text.isascii() and text.isprintable() else HIDDEN.sub("", text.replace("\r\n", "\n"))
+    return text if text.isascii() and text.isprintable() else re.sub(HIDDEN, "", text.replace("\r\n", "\n"))
+
+
+def remove_controls(text: str) -> str:
+    """The text without controls of any kind, line ends included."""
+    return re.sub(CONTROLS, "", text)
 
 
 def mask_value(value: Any, mask: Callable[[str], str]) -> Any:
@@ -34,7 +40,7 @@ def mask_value(value: Any, mask: Callable[[str], str]) -> Any:
 
 def quote_line(text: str, limit: int = LINE_LIMIT) -> str:
     """The text on one line: each run of controls becomes a space, what is over the limit is cut."""
-    line = " ".join(CONTROLS.sub(" ", text[: limit * 4]).split())
+    line = " ".join(re.sub(CONTROLS, " ", text[: limit * 4]).split())
     return line if len(line) <= limit else line[:limit] + "…"
 
 
