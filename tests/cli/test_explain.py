@@ -35,7 +35,10 @@ def test_a_field_inside_a_list_is_found_by_its_path(capfd: pytest.CaptureFixture
 
 def test_a_contract_names_the_kinds_that_keep_it(capfd: pytest.CaptureFixture[str]) -> None:
     _, out, _ = explain(capfd, "Mcp.Client", "--output", "json")
-    assert json.loads(out) == {"contract": "Mcp.Client", "kinds": ["Mcp.HttpClient", "Mcp.ScriptedServer", "Mcp.StdioClient"]}
+    assert json.loads(out) == {
+        "contract": "Mcp.Client",
+        "kinds": ["Mcp.HttpClient", "Mcp.ScriptedServer", "Mcp.StdioClient"],
+    }
 
 
 @pytest.mark.parametrize("code", CODES)
