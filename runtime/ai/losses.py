@@ -11,7 +11,10 @@ def find_losses(parameters: dict[str, Any], tool_format: str, memory: Memory | N
     """Each loss in words, with its place in the schema of the tool's arguments; none for a format that is not ours."""
     if tool_format not in FORMATS:
         return []
-    tool = convert([Tool("tool", "", parameters)], tool_format, memory=memory).tools[0]
+    converted = convert([Tool("tool", "", parameters)], tool_format, memory=memory)
+    if converted.set_aside:
+        return [f"/: {converted.set_aside[0].reason}"]
+    tool = converted.tools[0]
     return [f"{entry.pointer or '/'}: {entry.message}" for entry in tool.entries if entry.effect == "weakened"]
 
 
