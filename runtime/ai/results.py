@@ -13,6 +13,9 @@ def read_output(output: Any, longest: int) -> str | list[Part]:
 
     Raises `ToolError` ERR_TOOL_FAILED for an output that is no JSON value.
     """
+    only = _only_text(output)
+    if only is not None and len(only) <= longest:  # as mostly
+        return repair_text(only) if only.strip() else EMPTY
     try:
         parts = parts_of(output)
     except (TypeError, ValueError, RecursionError) as error:
@@ -25,6 +28,13 @@ def read_output(output: Any, longest: int) -> str | list[Part]:
         text = "".join(part.text for part in parts if isinstance(part, Text))
         return repair_text(text) if text.strip() else EMPTY
     return [Text(repair_text(part.text)) if isinstance(part, Text) else part for part in parts]
+
+
+def _only_text(output: Any) -> str | None:
+    """The text of an output that is one, or the only part of one."""
+    if type(output) is list and len(output) == 1 and type(output[0]) is Text:
+        return output[0].text
+    return output if type(output) is str else None
 
 
 def _shorten(parts: Sequence[Part], longest: int) -> list[Part]:

@@ -5,18 +5,26 @@ call already, that span gets what MCP has to say, and there is no second one. Se
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from runtime.errors import McpError
 from runtime.mcp.contracts import ServerInfo
-from runtime.telemetry import Span, start_span, tool_span
+from runtime.telemetry import NOTHING, Span, is_tracing, start_span, tool_span
+
+_UNTRACED = nullcontext(NOTHING)
+
+
+def tool_call_span(tool: str, server: ServerInfo | None, *, is_http: bool) -> AbstractContextManager[Span]:
+    """The span of a call while the block makes it; a `McpError` fails it."""
+    outer = tool_span()
+    if outer is NOTHING and not is_tracing():
+        return _UNTRACED
+    return _tool_call_span(tool, server, outer, is_http)
 
 
 @contextmanager
-def tool_call_span(tool: str, server: ServerInfo | None, *, is_http: bool) -> Iterator[Span]:
-    """The span of a call while the block makes it; a `McpError` fails it."""
-    outer = tool_span()
+def _tool_call_span(tool: str, server: ServerInfo | None, outer: Span, is_http: bool) -> Iterator[Span]:
     span = outer
     attributes: dict[str, Any] = {
         "mcp.method.name": "tools/call",

@@ -46,6 +46,37 @@ async def test_error_is_raised_bare_and_ends_the_others():
     assert ended == ["hang", "hang"]
 
 
+async def test_whoever_is_cancelled_ends_what_it_runs_and_waits_for_it():
+    ended = []
+
+    async def hang() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.lowlevel.checkpoint()
+                ended.append("hang")
+
+    async def nest() -> None:
+        await run_all([hang, hang])
+
+    with anyio.fail_after(5):
+        with anyio.move_on_after(0.01) as scope:
+            await run_all([hang, nest])
+
+    assert (ended, scope.cancelled_caught) == (["hang"] * 3, True)
+
+
+async def test_time_limits_within_hold():
+    async def wait() -> str:
+        with anyio.move_on_after(0.01):
+            await anyio.sleep_forever()
+        return "over"
+
+    with anyio.fail_after(5):
+        assert await run_all([wait, wait]) == ["over", "over"]
+
+
 async def test_limit_holds_and_every_function_runs():
     running = most = 0
 
