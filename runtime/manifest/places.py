@@ -13,6 +13,8 @@ from runtime.manifest.source import Source
 _ESCAPE_DIGITS = {"x": 2, "u": 4, "U": 8}
 _HEADER = re.compile(r"[|>]([+-]?)([1-9]?)[+-]?[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n|\Z)")
 _BREAK = re.compile(r"\r\n|\r|\n")
+_PLAIN = re.compile(r"(?:[^\\'\" \t\r\n]++|[ \t]+(?![ \t\r\n]))++")
+"""Characters of a flow scalar that stand for themselves: no escape, no quote, no blank beside a line end."""
 _FOLD = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t\r\n]*")
 
 
@@ -61,6 +63,11 @@ def _flow_places(text: str, start: int, style: str) -> Iterator[int]:
     at = start + len(style)
     end = len(text) - len(style)
     while at < end:
+        plain = _PLAIN.match(text, at, end)
+        if plain is not None:
+            yield from range(at, plain.end())
+            at = plain.end()
+            continue
         fold = _FOLD.match(text, at)
         if fold is not None:
             breaks = [found.start() for found in _BREAK.finditer(text, at, fold.end())]

@@ -9,8 +9,8 @@ from runtime.manifest import Source
 
 MIB = 1 << 20
 AGENT = b"kind: Ai.Agent\nmetadata: { name: A }\nmodel: { kind: Ai.ScriptedModel }\n"
-MOST_SECONDS = 2.0
-"""Of processor time; the promise is half a second for a file of 1 MiB, on a machine with nothing else to do."""
+MOST_SECONDS = 10.0
+"""Of processor time on any machine, so that only what does not end soon is caught; figures are for `benchmarks/`."""
 
 
 def codes(data: bytes) -> list[str]:
