@@ -6,8 +6,8 @@ from typing import Any
 from runtime.ai.contracts import Image, Message, Model, ModelRequest, Part, Text, TextDelta
 from runtime.errors import ModelError
 from runtime.mcp.connection import INTERNAL_ERROR, Refusal
+from runtime.mcp.contracts import Offer
 from runtime.mcp.quoting import quote_line
-from runtime.mcp.settings import Offer
 
 INVALID_PARAMS = -32602
 MESSAGES_LIMIT = 200

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from runtime.expressions.scope import Fault
+from runtime.expressions.contracts import Fault
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")

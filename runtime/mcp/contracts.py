@@ -1,11 +1,22 @@
-"""The contract of a connection to an MCP server."""
+"""The contract of a connection to an MCP server, and of what a server may ask of us."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 from runtime.contracts import contract
+
+Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
+
+
+class Offer(Struct, frozen=True):
+    """Something that a server may ask of us: the capability that declares it, the method that asks for it."""
+
+    capability: str
+    details: Mapping[str, Any]
+    method: str
+    handler: Handler
 
 
 class ServerInfo(Struct, frozen=True):

@@ -6,9 +6,9 @@ from typing import Any
 
 from runtime.kind import Context
 from runtime.mcp.connection import METHOD_NOT_FOUND, Refusal
+from runtime.mcp.contracts import Handler
 from runtime.mcp.message import encode
 from runtime.mcp.quoting import quote_line
-from runtime.mcp.settings import Handler
 
 LINES_A_SECOND = 50  # of a server's log, progress and stderr; the rest is dropped and counted
 

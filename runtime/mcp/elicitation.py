@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.mcp.contracts import Offer
 from runtime.mcp.quoting import quote_line, quote_lines
-from runtime.mcp.settings import Offer
 
 METHOD = "elicitation/create"
 DECLINE: Mapping[str, Any] = {"action": "decline"}

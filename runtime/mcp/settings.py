@@ -1,26 +1,16 @@
 """What the fields of a client kind come to: values that a connection works with."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from runtime.kind import Context
+from runtime.mcp.contracts import Handler, Offer
 from runtime.version import VERSION
 
 PATIENCE = 300.0  # seconds that a person gets to sign in
-
-Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
-
-
-class Offer(Struct, frozen=True):
-    """Something that a server may ask of us: the capability that declares it, the method that asks for it."""
-
-    capability: str
-    details: Mapping[str, Any]
-    method: str
-    handler: Handler
 
 
 class Settings(Struct, frozen=True, kw_only=True):
