@@ -39,9 +39,8 @@ class Retries(Struct, frozen=True):
     first: float = 0.5
     longest: float = 8.0
 
-    def wait(self, attempt: int, headers: Mapping[str, str]) -> float:
-        """Seconds before the retry after the given attempt, the first of which is 0."""
-        asked = _retry_after(headers)
+    def wait(self, attempt: int, asked: float | None) -> float:
+        """Seconds before the retry after the given attempt, the first of which is 0: what the provider asked, if so."""
         if asked is not None:
             return asked
         import random  # takes longer to import than all of this module, for what is seldom needed
@@ -121,7 +120,7 @@ class Endpoint:
         """The answer to an accepted request, its body unread, after as many retries as it takes."""
         attempt = 0
         while True:
-            headers: Mapping[str, str] = {}
+            asked: float | None = None
             try:
                 answer = await carrier.post(body)
             except Lost as error:
@@ -131,10 +130,9 @@ class Endpoint:
             else:
                 if answer.status == 200:
                     return answer
-                failure = await self._refused(answer)
-                headers = answer.headers
-                may_retry = _may_retry(answer.status, headers)
-            wait = self._retries.wait(attempt, headers)
+                failure, asked = await self._refused(answer)
+                may_retry = _may_retry(answer.status, answer.headers)
+            wait = self._retries.wait(attempt, asked)
             if not may_retry or attempt >= self._retries.count or wait > LONGEST_WAIT:
                 raise failure
             attempt += 1
@@ -164,7 +162,8 @@ class Endpoint:
         finally:
             await answer.aclose()
 
-    async def _refused(self, answer: Answer) -> ModelError:
+    async def _refused(self, answer: Answer) -> tuple[ModelError, float | None]:
+        """The error, and how many seconds the provider asked to wait for."""
         body = b""
         try:
             async for chunk in answer.pieces():
@@ -186,7 +185,9 @@ class Endpoint:
         code, hint = explain_status(status)
         if 300 <= status < 400:
             hint = "redirects are not followed: put the address that the provider redirects to in `baseUrl`"
-        return ModelError(message, code=code, resource=self._name, hint=hint, details=details)
+        asked = _retry_after(answer.headers)
+        error = ModelError(message, code=code, resource=self._name, hint=hint, details=details)
+        return error, _retry_delay(body) if asked is None else asked
 
     def _lost(self, error: Lost) -> ModelError:
         host = self.host
@@ -227,12 +228,19 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         if value is None:
             continue
         try:
-            return max(float(value) / scale, 0.0)
+            return _read_seconds(value) / scale
         except ValueError:
             pass
         if scale == 1:
             return _seconds_until(value)
     return None
+
+
+def _read_seconds(text: str) -> float:
+    seconds = float(text)
+    if seconds != seconds:
+        raise ValueError("it is no number")
+    return max(seconds, 0.0)
 
 
 def _seconds_until(date: str) -> float | None:
@@ -243,6 +251,20 @@ def _seconds_until(date: str) -> float | None:
         return max((parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds(), 0.0)
     except (TypeError, ValueError):
         return None
+
+
+def _retry_delay(body: bytes) -> float | None:
+    """Seconds, from the `RetryInfo` of an error of Google's APIs (https://google.aip.dev/193), such as `34.5s`."""
+    if b"google.rpc.RetryInfo" not in body:
+        return None
+    try:
+        value = msgspec.json.decode(body)
+        errors = value if isinstance(value, list) else [value]
+        details = [each for error in errors for each in error["error"]["details"]]
+        delay = next(each["retryDelay"] for each in details if str(each["@type"]).endswith("google.rpc.RetryInfo"))
+        return _read_seconds(str(delay).removesuffix("s"))
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError, StopIteration):
+        return None  # the provider's word is all that could be had of it
 
 
 def explain_status(status: int) -> tuple[str, str | None]:

@@ -454,3 +454,46 @@ async def test_failure_for_now_is_retried(provider, model, context, status):
 
     assert provider.requests[0].raw == provider.requests[1].raw
     assert context.lines == [f"the provider answered {status}: busy; retry 1 of 2 in 0.0 s"]
+
+
+def busy(delay: Any) -> dict[str, Any]:
+    quota = {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaMetric": "requests"}]}
+    retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+    return {"error": {"code": 429, "message": "busy", "status": "RESOURCE_EXHAUSTED", "details": [quota, retry]}}
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+async def test_a_delay_in_the_details_of_an_error_is_waited_for(provider, model, context, is_list):
+    provider.refuses(429, [busy("0.002s")] if is_list else busy("0.002s"))
+    provider.streams(HELLO)
+
+    assert (await ask(await model()))[0] == ["hello"]
+
+    assert context.lines == ["the provider answered 429: busy; retry 1 of 2 in 0.0 s"]
+
+
+async def test_a_header_goes_before_the_delay_in_the_details(provider, model, context):
+    provider.refuses(429, busy("121s"), **{"retry-after": "0"})
+    provider.streams(HELLO)
+
+    assert (await ask(await model()))[0] == ["hello"]
+
+    assert context.lines == ["the provider answered 429: busy; retry 1 of 2 in 0.0 s"]
+
+
+async def test_a_delay_in_the_details_that_is_too_long_is_not_waited_for(provider, model):
+    provider.refuses(429, busy("43210.5s"))
+
+    with anyio.fail_after(30):
+        error = await fail(await model())
+
+    assert (error.code, len(provider.requests)) == ("ERR_MODEL_RATE_LIMIT", 1)
+
+
+@pytest.mark.parametrize("delay", [None, "soon", "nans", {"seconds": 1}])
+async def test_a_delay_that_is_none_leaves_the_wait_to_us(provider, model, delay):
+    provider.refuses(429, busy(delay))
+
+    error = await fail(await model(maxRetries=0))
+
+    assert (error.code, error.details) == ("ERR_MODEL_RATE_LIMIT", {"status": 429})
