@@ -24,6 +24,9 @@ ANTHROPIC = Rule("Anthropic", r"[A-Za-z0-9_-]*", 'letters, digits, "_" and "-"',
 GEMINI = Rule(
     "Gemini", r"([A-Za-z_][A-Za-z0-9_.:-]*)?", 'letters, digits, "_", ".", ":" and "-", a letter or "_" first', 64, 512
 )
+PORTABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""The names that every provider takes, which are offered as they are."""
+
 RULES = {
     "openai": OPENAI,
     "openai-responses": OPENAI,

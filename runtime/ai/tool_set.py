@@ -12,6 +12,7 @@ from runtime.ai.content import flatten
 from runtime.ai.contracts import Tool, ToolProvider, ToolResult
 from runtime.ai.formats import SetAside, convert
 from runtime.ai.formats.arguments import ArgumentCheck
+from runtime.ai.formats.names import legalise
 from runtime.ai.selection import NAMES_SHOWN, find_idle, hint_at_names, hint_at_prefix, make_filter, select
 from runtime.errors import AgentError, Error, ToolError
 
@@ -161,6 +162,8 @@ class ToolSet:
                     raise self._collision(name, bound[name], source)
                 bound[name] = BoundTool(tool, name, source, self._warn, needs_approval=needs_approval(name))
         self._check_approval(bound)
+        if self._format:
+            self._check_alike(bound)
         offer = Offer(bound, self._format, self._max_tools)
         for aside in offer.set_aside:
             self._warn(f'the tool "{aside.tool.name}" is not offered: {aside.reason}')
@@ -205,6 +208,22 @@ class ToolSet:
             hint=hint,
             details={"tool": name, "providers": [first.source.label, second.label]},
         )
+
+    def _check_alike(self, bound: Mapping[str, BoundTool]) -> None:
+        """Two names may come to be one once they are legal; only within one provider are such tools kept apart."""
+        first: dict[str, BoundTool] = {}
+        for each in bound.values():
+            name = legalise(each.name)
+            earlier = first.setdefault(name, each)
+            if earlier.source is not each.source:
+                raise AgentError(
+                    f'the tools "{earlier.name}" of "{earlier.source.label}" and "{each.name}" of '
+                    f'"{each.source.label}" both come to be "{name}", with the characters that models take in names',
+                    code="ERR_AGENT_TOOL_COLLISION",
+                    resource=self._agent,
+                    hint=hint_at_prefix(each.source.label),
+                    details={"tool": name, "providers": [earlier.source.label, each.source.label]},
+                )
 
     def _idle_filter(self, source: Source, idle: Sequence[str], names: Sequence[str]) -> AgentError:
         entries = ", ".join(f'"{entry}"' for entry in idle)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from runtime.ai.provider_rules import RULES, find_name_fault
+from runtime.ai.provider_rules import PORTABLE_NAME, RULES, find_name_fault
 from runtime.ai.selection import find_idle, hint_at_names, hint_at_prefix, select
 from runtime.checks.findings import Findings, nearest
 from runtime.checks.own_rules import Inspected
@@ -90,19 +90,31 @@ class _OfferCheck:
         first: dict[str, ToolUse] = {}
         shared: dict[tuple[int, int], list[Offered]] = {}
         for each in offered:
-            earlier = first.setdefault(each.name, each.use)
+            earlier = first.setdefault(self._name_seen(each.name), each.use)
             if earlier is not each.use:
                 shared.setdefault((id(earlier), id(each.use)), []).append(each)
         for (earlier_id, _), tools in shared.items():
             use = tools[0].use
             earlier = next(each for each in self._offer.uses if id(each) == earlier_id)
-            names = ", ".join(f'"{each.name}"' for each in tools[:NAMES_SHOWN])
+            names = ", ".join(map(self._show, tools[:NAMES_SHOWN]))
             more = f" and {len(tools) - NAMES_SHOWN} more" if len(tools) > NAMES_SHOWN else ""
             what = f"a tool {names}" if len(tools) == 1 else f"the tools {names}{more}"
             message = f'the providers "{self._labels[id(earlier)]}" and "{self._labels[id(use)]}" both offer {what}'
             self._report(
                 use, ("prefix" if use.prefix else "provider",), "TOOL_COLLISION", message, hint_at_prefix(use.provider)
             )
+
+    def _name_seen(self, name: str) -> str:
+        """The name as the model's format has it: two that differ may come to be one."""
+        if PORTABLE_NAME.fullmatch(name) or self._offer.tool_format not in RULES:
+            return name
+        from runtime.ai.formats.names import legalise
+
+        return legalise(name)
+
+    def _show(self, each: Offered) -> str:
+        seen = self._name_seen(each.name)
+        return f'"{seen}"' if seen == each.name else f'"{seen}" (from "{each.name}")'
 
     def check_name(self, each: Offered) -> None:
         """A name that the model's provider does not take."""

@@ -86,6 +86,34 @@ async def test_two_tools_of_one_name_are_an_error_that_names_both_providers(tool
     assert error.details == {"tool": "search", "providers": ["Web", "Wiki"]}
 
 
+async def test_names_that_become_one_for_the_model_are_an_error_with_both_sources(toolbox):
+    wiki = Source(toolbox("Wiki", **{"docs.search": str}), "Wiki")
+    sources = [Source(toolbox("Web", docs_search=str), "Web"), wiki]
+
+    with pytest.raises(AgentError) as raised:
+        await tool_set(*sources, tool_format="openai").offer()
+
+    error = raised.value
+    assert (error.code, error.resource) == ("ERR_AGENT_TOOL_COLLISION", "Assistant")
+    assert error.message == (
+        'the tools "docs_search" of "Web" and "docs.search" of "Wiki" both come to be "docs_search", '
+        "with the characters that models take in names"
+    )
+    assert error.hint == 'give one of them a prefix, such as `prefix: "wiki_"`, or exclude the tool'
+    assert error.details == {"tool": "docs_search", "providers": ["Web", "Wiki"]}
+
+
+async def test_names_of_one_provider_that_would_become_one_are_told_apart(toolbox):
+    wiki = toolbox("Wiki", **{"docs.search": lambda: "dotted", "docs_search": lambda: "plain"})
+
+    offer = await tool_set(Source(wiki, "Wiki"), tool_format="openai").offer()
+
+    assert [tool.name for tool in offer.tools] == ["docs_search_a7e557a3", "docs_search"]
+    found = offer.find("docs_search_a7e557a3")
+    assert found is not None
+    assert await found.call({}) == ToolResult("dotted")
+
+
 async def test_prefix_settles_a_collision_and_each_call_goes_to_its_own_provider(toolbox):
     web = toolbox("Web", search=lambda: "web")
     wiki = toolbox("Wiki", search=lambda: "wiki")

@@ -8,8 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from runtime.ai.provider_rules import PORTABLE_NAME
+
 LIMIT = 64
-_LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _ILLEGAL_RUN = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -20,19 +21,33 @@ def offer(names: Sequence[str]) -> list[str]:
     and a digest of the whole name at its end where it was cut or where another name would look the same; which name
     gets one does not depend on the order.
     """
-    if all(map(_LEGAL.fullmatch, names)):
+    if all(map(PORTABLE_NAME.fullmatch, names)):
         return list(names)
-    candidates = {name: _legalise(name) for name in names}
+    candidates = {name: legalise(name) for name in names}
     shared = Counter(candidates.values())
-    taken = {name for name in names if _LEGAL.fullmatch(name)}
+    taken = {name for name in names if PORTABLE_NAME.fullmatch(name)}
     offered: dict[str, str] = {name: name for name in taken}
     for name in sorted(set(names) - taken):
         candidate = candidates[name]
-        if len(candidate) > LIMIT or shared[candidate] > 1:
+        if shared[candidate] > 1:
             candidate = mark(candidate, name, taken, LIMIT)
         taken.add(candidate)
         offered[name] = candidate
     return [offered[name] for name in names]
+
+
+def legalise(name: str) -> str:
+    """The name that a tool gets when no other is beside it; one that is cut has a digest of the whole at its end.
+
+    Within one list, `offer` tells tools apart that get the same: nobody who connects a server can change its names. Two
+    providers of an agent can be told apart by a prefix, so there the agent refuses such a pair.
+    """
+    if PORTABLE_NAME.fullmatch(name):
+        return name
+    candidate = _ILLEGAL_RUN.sub("_", strip_accents(name))
+    if not (candidate[:1].isalpha() or candidate[:1] == "_"):
+        candidate = f"_{candidate}"
+    return candidate if len(candidate) <= LIMIT else mark(candidate, name, set(), LIMIT)
 
 
 def mark(candidate: str, name: str, taken: set[str], limit: int) -> str:
@@ -52,8 +67,3 @@ def strip_accents(text: str) -> str:
     from unicodedata import combining, normalize
 
     return "".join(letter for letter in normalize("NFKD", text) if not combining(letter))
-
-
-def _legalise(name: str) -> str:
-    candidate = _ILLEGAL_RUN.sub("_", strip_accents(name))
-    return candidate if candidate[:1].isalpha() or candidate[:1] == "_" else f"_{candidate}"
