@@ -8,6 +8,7 @@ standard output; `...` stands for anything. A block of `text` is for reading alo
 
 import re
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ GUIDES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page not in 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDES]
 LANGUAGES = {"yaml", "json", "python", "console", "text"}
 FENCE = re.compile(r"^```(?P<words>\S.*)\n(?P<body>(?:.*\n)*?)^```$", re.MULTILINE)
+PORT = re.compile(r"\b2878\d\b")
+"""The ports on which pages serve: each is a free one when its page is run."""
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
 
 
@@ -33,10 +36,21 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    for found in FENCE.finditer(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    ports = free_ports(set(PORT.findall(text)))
+    for found in FENCE.finditer(PORT.sub(lambda port: ports[port[0]], text)):
         language, *words = found["words"].split()
         title = next((word.removeprefix("title=") for word in words if word.startswith("title=")), "")
         yield Block(language, title, bool({"broken", "foreign"} & {*words}), found["body"])
+
+
+def free_ports(names: set[str]) -> dict[str, str]:
+    """A free port for each, all held until the last is found, so that no two are the same."""
+    listeners = {name: socket.create_server(("127.0.0.1", 0)) for name in names}
+    found = {name: str(listener.getsockname()[1]) for name, listener in listeners.items()}
+    for listener in listeners.values():
+        listener.close()
+    return found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -40,6 +40,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--drain-seconds", type=_count(0), default=30, metavar="N", help="for running runs when the service ends (30)"
     )
+    parser.add_argument(
+        "--approval-seconds", type=_count(1), default=300, metavar="N", help="for a call that waits for approval (300)"
+    )
     parser.add_argument("--watch", action="store_true", help="apply the set again whenever one of its files changes")
     parser.add_argument("--stdio", action="store_true", help="speak MCP over standard input and output, not HTTP")
     parser.add_argument(
@@ -170,6 +173,7 @@ def _read_settings(options: Namespace) -> "Settings":
         max_queue=options.max_queue,
         max_body=options.max_body,
         drain_seconds=options.drain_seconds,
+        approval_seconds=options.approval_seconds,
     )
 
 

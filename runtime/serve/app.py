@@ -31,6 +31,7 @@ def make_app(service: Service, mcp: ASGIApp, tell: Callable[[str], None]) -> ASG
         Route("/runs", _by_method({"GET": plain.list, "POST": plain.begin}), methods=["GET", "POST"]),
         Route("/runs/{id}", _by_method({"GET": plain.show, "DELETE": plain.cancel}), methods=["GET", "DELETE"]),
         _route("GET", "/runs/{id}/events", plain.follow),
+        _route("POST", "/runs/{id}/approvals/{call:path}", plain.approve),
         _route("POST", "/apply", plain.apply),
         _route("GET", "/v1/models", chat.models),
         _route("GET", "/v1/models/{name}", chat.model),

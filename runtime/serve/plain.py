@@ -9,6 +9,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from runtime.ai.approval import Decision
 from runtime.diagnostics.render import as_data
 from runtime.errors import ManifestError
 from runtime.serve.metrics import CONTENT_TYPE
@@ -22,7 +23,7 @@ from runtime.serve.responses import (
     stream_events,
 )
 from runtime.serve.runs import ServedRun
-from runtime.serve.service import Service
+from runtime.serve.service import NotFound, Service
 
 
 class RunRequest(Struct, rename="camel", forbid_unknown_fields=True):
@@ -35,6 +36,13 @@ class RunRequest(Struct, rename="camel", forbid_unknown_fields=True):
     inputs: dict[str, Any] = {}
     wait: bool = False
     session: str = ""
+
+
+class ApprovalAnswer(Struct, forbid_unknown_fields=True):
+    """The body of `POST /runs/{id}/approvals/{call}`; the model reads the `reason` of a refusal."""
+
+    approved: bool
+    reason: str = ""
 
 
 class EmptyRequest(Struct, forbid_unknown_fields=True):
@@ -50,7 +58,7 @@ class PlainRoutes:
     async def begin(self, request: Request) -> Response:
         """`POST /runs`: 202 with the run, or 200 with what came of it where the request waits."""
         asked = await read_json(request, RunRequest)
-        run = self._service.begin(asked.target, asked.inputs, asked.session)
+        run = self._service.begin(asked.target, asked.inputs, asked.session, can_ask=True)
         headers = {"location": f"/runs/{run.id}"}
         if not asked.wait:
             return answer_json(run.to_json(), 202, headers)
@@ -81,6 +89,15 @@ class PlainRoutes:
         if not run.cancel():
             return answer_json(run.to_json(), 409)
         return answer_json(run.to_json(), 202)
+
+    async def approve(self, request: Request) -> Response:
+        """`POST /runs/{id}/approvals/{call}`: lets a call that waits go on, or refuses it; 409 where it is decided."""
+        run, call = self._service.find_run(request.path_params["id"]), request.path_params["call"]
+        asked = await read_json(request, ApprovalAnswer)
+        if run.approvals is None or not run.approvals.has_asked(call):
+            raise NotFound(f'the run has no call "{call}" that needs approval')
+        run.approvals.decide(call, Decision(asked.approved, asked.reason))
+        return answer_json({"id": call, "approved": asked.approved, "reason": asked.reason})
 
     async def apply(self, request: Request) -> Response:
         """`POST /apply`: the files are read again, and what differs is changed; 422 with the findings of a bad set."""

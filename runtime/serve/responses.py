@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from runtime.errors import AgentError, Error, McpError, ModelError, ToolError, UsageError
 from runtime.serve.admission import RETRY_AFTER, Busy
+from runtime.serve.approvals import NotWaiting
 from runtime.serve.service import NotFound
 from runtime.serve.sessions import SessionBusy
 
@@ -40,7 +41,7 @@ def status_of(error: Error) -> int:
     """The status of HTTP for an error of ours."""
     if isinstance(error, BadRequest | Busy):
         return error.status
-    if isinstance(error, SessionBusy):
+    if isinstance(error, SessionBusy | NotWaiting):
         return 409
     if isinstance(error, NotFound):
         return 404

@@ -13,6 +13,7 @@ from runtime.ai.contracts import Message
 from runtime.ai.events import Answer, Failed
 from runtime.errors import Error
 from runtime.masking import Masker, StreamMasker, mask_json
+from runtime.serve.approvals import Approvals
 
 Status = Literal["queued", "running", "finished", "failed", "cancelled"]
 IDLE_SECONDS = 15.0
@@ -44,6 +45,7 @@ class ServedRun:
         self.scope = anyio.CancelScope()
         self.first_event: float | None = None
         self.steps: list[dict[str, Any]] = []
+        self.approvals: Approvals | None = None
         self._changed = anyio.Event()
 
     @property
@@ -105,6 +107,8 @@ class ServedRun:
         }
         if self.session:
             data["session"] = self.session
+        if self.approvals is not None and self.approvals.waiting:
+            data["approvals"] = self.approvals.waiting
         if self.status == "finished":
             data["result"] = self.result
         if self.error is not None:

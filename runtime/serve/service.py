@@ -10,11 +10,13 @@ import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
+from runtime.ai.approval import approvals_by
 from runtime.ai.contracts import Message
 from runtime.ai.events import Failed
 from runtime.errors import Error, UsageError
 from runtime.reconcile import Difference, Keeper
 from runtime.serve.admission import Admission
+from runtime.serve.approvals import Approvals
 from runtime.serve.graph import ServedGraph
 from runtime.serve.metrics import Metrics
 from runtime.serve.runs import ServedRun, run_masked
@@ -94,8 +96,11 @@ class Service:
         except KeyError:
             raise NotFound(f'there is no run "{name}"', hint="runs are forgotten some time after they ended") from None
 
-    def begin(self, target: str, inputs: Mapping[str, Any], session: str = "") -> ServedRun:
-        """Begin a run; raises NotFound, Busy or Draining where it cannot be taken, and as `Sessions.claimed`."""
+    def begin(self, target: str, inputs: Mapping[str, Any], session: str = "", *, can_ask: bool = False) -> ServedRun:
+        """Begin a run; raises NotFound, Busy or Draining where it cannot be taken, and as `Sessions.claimed`.
+
+        With `can_ask` calls that need approval wait for `run.approvals`; without, they are refused.
+        """
         instance = self.find_target(target)
         stack = ExitStack()
         if session:
@@ -111,6 +116,8 @@ class Service:
         self.runs[run.id] = run
         self._under_way.add(run)
         graph = stack.enter_context(self.using_graph())
+        if can_ask:
+            run.approvals = Approvals(run.tell, graph.masker, self.settings.approval_seconds)
         self._group.start_soon(self._carry_out, run, instance, inputs, graph, stack)
         return run
 
@@ -133,6 +140,8 @@ class Service:
         self, run: ServedRun, instance: Any, inputs: Mapping[str, Any], graph: ServedGraph, stack: ExitStack
     ) -> None:
         try:
+            if run.approvals is not None:
+                stack.enter_context(approvals_by(run.approvals))
             with stack, run.scope:
                 async with self.admission.place():
                     run.status = "running"
