@@ -137,6 +137,7 @@ class StdioClient(Kind):
     async def _connect(self, context: Context) -> AsyncIterator["McpClient"]:
         """A server of its own and the connection to it."""
         from anyio import CancelScope
+        from anyio.lowlevel import checkpoint
 
         from runtime.mcp.environment import Program, prepare_program
         from runtime.mcp.spawning import StdioDialer
@@ -154,6 +155,7 @@ class StdioClient(Kind):
 
         dialer = StdioDialer(prepare, self.max_result_bytes)
         try:
+            await checkpoint()  # the other servers are spawned before this one's client is loaded
             from runtime.mcp.client import open_client
             from runtime.mcp.settings import read_settings
 
