@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from runtime.embedding import open_manifests, validate
     from runtime.errors import (
         AgentError,
+        DurableError,
         Error,
         ExpectationError,
         ManifestError,
@@ -29,6 +30,7 @@ __all__ = [
     "AgentError",
     "Context",
     "Diagnostic",
+    "DurableError",
     "Error",
     "ExpectationError",
     "Fields",

@@ -8,6 +8,7 @@ Error
 ├── ModelError         ERR_MODEL_*: a model provider, its answers
 ├── ToolError          ERR_TOOL_* or a kind's own code: a tool did not do its work
 ├── AgentError         ERR_AGENT_*: the loop itself, or what it was asked
+├── DurableError       ERR_DURABLE_*: a run that is kept, or the store that keeps it
 └── ExpectationError   a declared expectation or a lock was not met             exit 5
 
 Where no exit status stands, it is 4: the run failed. An error that keeps a resource from starting is the cause of a
@@ -100,6 +101,12 @@ class AgentError(Error):
     """The agent's loop cannot go on: the step limit, names that collide, inputs that make no sense."""
 
     code = "ERR_AGENT_INPUT"
+
+
+class DurableError(Error):
+    """A run that is kept in a store cannot go on, waits, or was stopped; or its store does not answer."""
+
+    code = "ERR_DURABLE_STORE"
 
 
 class ExpectationError(Error):

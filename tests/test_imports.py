@@ -22,6 +22,7 @@ ROWS = (
         "runtime.masking",
         "runtime.expressions",
         "runtime.contracts",
+        "runtime.durable",
         "runtime.json_schema",
         "runtime.runs",
         "runtime.telemetry",
