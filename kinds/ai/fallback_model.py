@@ -71,6 +71,7 @@ class Chain:
         self.max_tools: int | None = least_tools((model.tool_format, model.max_tools) for model in models)
         self._models = [Link(model, self.tool_format) for model in models]
         self._failures = failures
+        self.common_options = _share_options(models)
         self._log = log
         names = [str(getattr(model, "name", "")) or f"models[{place}]" for place, model in enumerate(models)]
         self._names = names
@@ -153,6 +154,14 @@ def classify(error: ModelError) -> Failure:
     if status == 402:
         return "rate-limit"
     return "server" if status >= 500 else "request"
+
+
+def _share_options(models: Sequence[Model]) -> dict[str, str]:
+    """The common options that each of the models takes; each spells them itself."""
+    from runtime.ai.common_options import COMMON
+
+    taken = [frozenset(getattr(model, "common_options", ())) for model in models]
+    return {name: name for name in COMMON if all(name in options for options in taken)}
 
 
 def least_tools(rules: Iterable[tuple[str, int | None]]) -> int:

@@ -131,6 +131,12 @@ class MessagesModel:
 
     tool_format = AnthropicModel.tool_format
     max_tools: int | None = None
+    common_options: ClassVar[Mapping[str, str]] = {
+        "temperature": "temperature",
+        "topP": "topP",
+        "maxTokens": "maxTokens",
+        "stop": "stopSequences",
+    }
 
     def __init__(self, name: str, fields: AnthropicModel, endpoint: "Endpoint") -> None:
         self.name = name
@@ -145,12 +151,13 @@ class MessagesModel:
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
         from kinds.ai_anthropic.wire.reply import Reply
         from kinds.ai_anthropic.wire.request import encode_request
+        from runtime.ai.common_options import merge_options
         from runtime.ai.formats import convert
 
         block = request.tool_block
         if request.tools and not block:
             block = convert(request.tools, self.tool_format).encoded
-        options = {**self._options, **request.options}
+        options = merge_options(self._options, request, self.common_options)
         reply = Reply(self.name, self._endpoint.mask)
         for pauses in range(MOST_PAUSES + 1):
             body = encode_request(self._model, options, request, block, self._cache, reply.blocks)

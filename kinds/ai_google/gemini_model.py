@@ -98,6 +98,12 @@ class ContentModel:
 
     tool_format = GeminiModel.tool_format
     max_tools: int | None = None
+    common_options: ClassVar[Mapping[str, str]] = {
+        "temperature": "temperature",
+        "topP": "topP",
+        "maxTokens": "maxOutputTokens",
+        "stop": "stopSequences",
+    }
 
     def __init__(self, name: str, fields: GeminiModel, endpoint: "Endpoint") -> None:
         from kinds.ai_google.wire.request import Dialect
@@ -116,12 +122,14 @@ class ContentModel:
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
         from kinds.ai_google.wire.reply import Reply
         from kinds.ai_google.wire.request import encode_request
+        from runtime.ai.common_options import merge_options
         from runtime.ai.formats import convert
 
         block = request.tool_block
         if request.tools and not block:
             block = convert(request.tools, self.tool_format).encoded
-        body = encode_request(self._dialect, {**self._options, **request.options}, request, block)
+        options = merge_options(self._options, request, self.common_options)
+        body = encode_request(self._dialect, options, request, block)
         reply = Reply(self.name, self._endpoint.mask)
         try:
             async with aclosing(self._endpoint.post(body)) as texts:

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from runtime.effects import Effect
 
 OPENAI = "https://api.openai.com/v1"
+CHAT_OPTIONS = {
+    "temperature": "temperature",
+    "topP": "topP",
+    "maxTokens": "maxCompletionTokens",
+    "stop": "stop",
+}
+RESPONSES_OPTIONS = {"temperature": "temperature", "topP": "topP", "maxTokens": "maxOutputTokens"}
 PATHS = {"chat": "chat/completions", "responses": "responses"}
 
 
@@ -139,17 +146,32 @@ class LiveModel:
         self._wire = wire
 
     @property
+    def common_options(self) -> Mapping[str, str]:
+        """The Responses API knows no texts to stop at."""
+        return RESPONSES_OPTIONS if self._wire.format == "openai-responses" else CHAT_OPTIONS
+
+    def _name_common(self, request: ModelRequest) -> Mapping[str, str]:
+        """`maxTokens` has two names in Chat Completions: what the manifest says, else the one that the server knows."""
+        names = self.common_options
+        if names is CHAT_OPTIONS and "maxCompletionTokens" not in {**self._options, **request.options}:
+            is_old = "maxTokens" in {**self._options, **request.options} or self._endpoint.host != "api.openai.com"
+            return {**names, "maxTokens": "maxTokens"} if is_old else names
+        return names
+
+    @property
     def max_tools(self) -> int | None:
         """Servers that speak the API have limits of their own, or none."""
         return None if self._endpoint.host == "api.openai.com" else 0
 
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
+        from runtime.ai.common_options import merge_options
         from runtime.ai.formats import convert
 
         block = request.tool_block
         if request.tools and not block:
             block = convert(request.tools, self.tool_format).encoded
-        body = self._wire.encode_request(self._model, {**self._options, **request.options}, request, block)
+        options = merge_options(self._options, request, self._name_common(request))
+        body = self._wire.encode_request(self._model, options, request, block)
         reply = self._wire.reply(self.name, self._endpoint.mask)
         async with aclosing(self._endpoint.post(body)) as texts:
             async for text in texts:

@@ -142,8 +142,9 @@ class ModelRequest(Struct):
 
     `tools` are named as the model shall see them, and the same list object in every turn in which nothing changed, so
     that a model may keep its encoded form; `tool_block` is that list in the model's `tool_format`, encoded, where the
-    caller has it. `options` are in camelCase, agent < call, and go before the model's own. `tool_choice` is `auto`,
-    `none`, `required`, or the name of the one tool to call.
+    caller has it. `options` are in camelCase, agent < call, and go before the model's own; before them go those of
+    `common`, which have the names of `runtime.ai.common_options` and are among the model's `common_options`.
+    `tool_choice` is `auto`, `none`, `required`, or the name of the one tool to call.
     """
 
     messages: Sequence[Message]
@@ -151,13 +152,15 @@ class ModelRequest(Struct):
     options: Mapping[str, Any] = {}
     tool_choice: str = "auto"
     tool_block: bytes = b""
+    common: Mapping[str, Any] = {}
 
 
 @contract("Ai.Model")
 class Model(Protocol):
     """A model that answers messages, and may ask for tool calls.
 
-    It may also have `span_attributes`, what OpenTelemetry's spans tell of it: `gen_ai.provider.name` and so on.
+    It may also have `span_attributes`, what OpenTelemetry's spans tell of it: `gen_ai.provider.name` and so on; and
+    `common_options`, what it calls those of the options of `runtime.ai.common_options` that it can be given.
     """
 
     @property

@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from kinds.ai.scripting.conversation import Conversation, split_text
+from runtime.ai.common_options import COMMON
 from runtime.ai.contracts import ModelRequest, TextDelta, Tool, ToolCall, TurnEnd, Usage
 
 NOTICE = "This is the demo model: it picks a tool by the words of the prompt and understands nothing."
@@ -33,6 +34,7 @@ class Demo:
     summary = "a demo: it picks tools by words"
     tool_format = ""
     max_tools = None
+    common_options: ClassVar[Mapping[str, str]] = {name: name for name in COMMON}
 
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
         seen = Conversation(request)

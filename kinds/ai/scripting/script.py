@@ -1,8 +1,8 @@
 """Playing a script: turns in their order, or the first rule that fits; anything unexpected is an error that says so."""
 
 import re
-from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import anyio
 import msgspec
@@ -17,6 +17,7 @@ from kinds.ai.scripting.fields import (
     ScriptedUsage,
     find_pattern_fault,
 )
+from runtime.ai.common_options import COMMON
 from runtime.ai.contracts import ModelRequest, TextDelta, ToolCall, TurnEnd, Usage
 from runtime.ai.prices import Prices, add_cost
 from runtime.errors import ModelError, StartError
@@ -31,6 +32,7 @@ class Script:
 
     tool_format = ""
     max_tools = None
+    common_options: ClassVar[Mapping[str, str]] = {name: name for name in COMMON}  # a script is what it is under each
 
     def __init__(
         self,
