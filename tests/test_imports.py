@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 ROWS = (
     ("runtime.cli", "runtime.serve", "runtime.lsp", "runtime.embedding"),
-    ("runtime.plan", "runtime.preview", "runtime.testing"),
+    ("runtime.picture", "runtime.plan", "runtime.preview", "runtime.testing"),
     ("runtime.cassette",),
     ("runtime.reconcile",),
     ("runtime.lifecycle", "runtime.resolver", "runtime.changes"),

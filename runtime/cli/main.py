@@ -17,6 +17,7 @@ COMMANDS = {
     "validate": "prove a set of manifests without starting anything",
     "test": "run the cases of a set of manifests, with no network and no keys",
     "plan": "tell what apply would do, with nothing started",
+    "graph": "draw the resources of a set and what refers to what",
     "config": "print the set of manifests as it will be, secrets masked",
     "lock": "record the tools of the set's MCP servers, or tell what has changed",
     "tools": "list the tools that agents offer, in a model provider's own format",
