@@ -4,10 +4,16 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from msgspec import structs
+
+from runtime.ai.caller_tools import ExtendedTools
+from runtime.ai.common_options import check_common
 from runtime.ai.contracts import Model
 from runtime.ai.events import Answer, Event
 from runtime.ai.run import Run, RunRules
-from runtime.ai.tool_set import BoundTool, Source, ToolSet
+from runtime.ai.tool_set import BoundTool, Offering, Source, ToolSet
+from runtime.ai.wishes import Wishes
+from runtime.errors import AgentError
 
 
 class Agent:
@@ -47,9 +53,32 @@ class Agent:
         """
         return list((await self._tools.offer()).bound.values())
 
-    def start(self, inputs: Mapping[str, Any]) -> Run:
-        """A run that has not begun: `events()` runs it; another run can go on from its `messages`."""
-        return Run(self.name, self._model, self._tools, self._rules, inputs, self._mask)
+    def start(self, inputs: Mapping[str, Any], wishes: Wishes | None = None) -> Run:
+        """A run that has not begun: `events()` runs it; another run can go on from its `messages`.
+
+        Raises `AgentError` for wishes that cannot be met: ERR_AGENT_OPTION, ERR_AGENT_INPUT.
+        """
+        tools: Offering = self._tools
+        rules = self._rules
+        if wishes is not None:
+            rules = self._apply(wishes)
+            tools = ExtendedTools(self._tools, wishes.tools) if wishes.tools else tools
+        return Run(self.name, self._model, tools, rules, inputs, self._mask)
+
+    def _apply(self, wishes: Wishes) -> RunRules:
+        rules = self._rules
+        check_common(wishes.options, self._model, self.name)
+        if wishes.output is not None and rules.output is not None:
+            raise AgentError("the answers of the agent have a form of their own", resource=self.name)
+        choice = wishes.tool_choice or rules.tool_choice
+        if rules.tool_choice == "none" and choice not in ("auto", "none"):
+            raise AgentError("the agent calls no tools: its `toolChoice` is none", resource=self.name)
+        return structs.replace(
+            rules,
+            common=wishes.options,
+            output=wishes.output or rules.output,
+            tool_choice="none" if rules.tool_choice == "none" else choice,
+        )
 
     def run(self, inputs: Mapping[str, Any]) -> AsyncGenerator[Event, None]:
         """One run as it happens; inputs, events and errors as in `Run.events`."""

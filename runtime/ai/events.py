@@ -40,12 +40,16 @@ class OutputRefused(Struct, frozen=True, tag_field="type", tag="output-refused")
 
 
 class Finished(Struct, frozen=True, rename="camel", tag_field="type", tag="finish"):
-    """The run's end: the last turn's text, why the model stopped, the tokens of all turns; `output` if structured."""
+    """The run's end: the last turn's text, why the model stopped, the tokens of all turns; `output` if structured.
+
+    `tool_calls` are those that the caller of the run has to carry out.
+    """
 
     text: str
     finish_reason: FinishReason
     usage: Usage
     output: Any | UnsetType = UNSET
+    tool_calls: Sequence[ToolCalled] | UnsetType = UNSET
 
 
 class Failed(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="error"):
@@ -66,7 +70,7 @@ Event = TextDelta | ToolCalled | ToolAnswered | OutputRefused | Finished | Faile
 
 
 class Answer:
-    """The events of a run, collected: `{text, usage, finishReason, steps, output?}`.
+    """The events of a run, collected: `{text, usage, finishReason, steps, output?, toolCalls?}`.
 
     A step is one turn of the model: `{text, toolCalls: [{id, name, arguments}], toolResults: [{toolCallId, name,
     content, isError?, code?, rest?, durationMs?}], refused?}`; `refused` is why its text was no structured answer.
@@ -117,13 +121,17 @@ class Answer:
         """The answer of a run that finished, as JSON values."""
         if self._end is None:
             raise ValueError("the run has not finished")
-        answer = {
+        answer: dict[str, Any] = {
             "text": self._end.text,
             "usage": to_builtins(self._end.usage),
             "finishReason": self._end.finish_reason,
             "steps": self._steps,
         }
-        return answer if self._end.output is UNSET else {**answer, "output": self._end.output}
+        if self._end.output is not UNSET:
+            answer["output"] = self._end.output
+        if not isinstance(self._end.tool_calls, UnsetType):
+            answer["toolCalls"] = [_without_type(call) for call in self._end.tool_calls]
+        return answer
 
 
 def _without_type(event: Event) -> dict[str, Any]:

@@ -7,23 +7,24 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct
 
 from runtime.ai.contracts import Message, Model, ModelRequest, TextDelta, ToolCall, TurnEnd, Usage
-from runtime.ai.events import Event, Failed, Finished, OutputRefused, ToolAnswered
+from runtime.ai.events import Event, Failed, Finished, OutputRefused, ToolAnswered, ToolCalled
 from runtime.ai.history import History, HistoryRule
 from runtime.ai.inputs import read_inputs, start_messages
 from runtime.ai.limits import Budget, Limits
 from runtime.ai.output import OutputRule
 from runtime.ai.spans import RunSpans
-from runtime.ai.tool_set import Offer, ToolSet
+from runtime.ai.tool_set import Offer, Offering
 from runtime.ai.turn import Call, ToolRules, answer_message, approve_calls, resolve_calls, run_calls
 from runtime.errors import AgentError, Error, ModelError
 from runtime.runs import run_scope
 
 
 class RunRules(Struct, frozen=True, kw_only=True):
-    """What an agent's manifest says of its runs."""
+    """What an agent's manifest says of its runs; `common` is what a caller says, as in `ModelRequest`."""
 
     system: str = ""
     options: Mapping[str, Any] = {}
+    common: Mapping[str, Any] = {}
     max_steps: int = 8
     on_max_steps: Literal["throw", "return"] = "throw"
     tool_choice: str = "auto"
@@ -40,7 +41,7 @@ class Run:
         self,
         agent: str,
         model: Model,
-        tools: ToolSet,
+        tools: Offering,
         rules: RunRules,
         inputs: Mapping[str, Any],
         mask: Callable[[str], str] = str,
@@ -70,7 +71,8 @@ class Run:
         ERR_AGENT_APPROVAL, ERR_AGENT_OUTPUT; `ModelError`; with `onToolError: throw` what a tool raised, or `ToolError`
         ERR_TOOL_UNKNOWN, ERR_TOOL_ARGUMENTS, ERR_TOOL_TIMEOUT, ERR_AGENT_APPROVAL (`approvals_by` says who is asked).
         Closing the iterator stops what is under way. The model gets `maxSteps` turns; tools that it wants in the last
-        one do not run, as nobody would read their results.
+        one do not run, as nobody would read their results. A turn with calls of the caller's tools is the last: what
+        else it wants is run, and `finish` has the calls that are left to the caller.
         """
         self._spans.begin()
         try:
@@ -106,11 +108,15 @@ class Run:
                     break
                 yield refused
                 continue
-            if step == rules.max_steps:
+            handed = [call.told for call in self._calls if call.is_callers]
+            if step == rules.max_steps and not handed:
                 self._meet_max_steps()
                 break
             for answer in await self._answer(budget):
                 yield answer
+            if handed:
+                yield self._hand_over(handed, self._usage)
+                return
         yield self._finish()
 
     def _begin(self) -> None:
@@ -128,9 +134,9 @@ class Run:
         """The tools of this moment, and the request for the next turn."""
         budget.check_usage(self._usage)
         offer = await budget.bound(self._tools.offer())
-        choice = offer.choose(self._choice)
+        rules, choice = self._rules, offer.choose(self._choice)
         messages = self._history.trim(self.messages) if self._history else self.messages
-        return offer, ModelRequest(messages, offer.tools, self._options, choice, offer.block)
+        return offer, ModelRequest(messages, offer.tools, self._options, choice, offer.block, rules.common)
 
     async def _ask(self, request: ModelRequest, budget: Budget) -> AsyncGenerator[TextDelta, None]:
         """One turn of the model: its text as it comes; at the end `_text` is all of it, and `_end` the turn's end."""
@@ -156,15 +162,15 @@ class Run:
             span.end()
 
     async def _answer(self, budget: Budget) -> list[ToolAnswered]:
-        """Run the turn's calls; they and their answers join the messages, in call order."""
-        budget.spend_calls(len(self._calls))
-        rules, calls = self._rules.tools, self._calls
+        """Run the calls that are not the caller's; the turn and their answers join the messages, in call order."""
+        rules, calls = self._rules.tools, [call for call in self._calls if not call.is_callers]
+        budget.spend_calls(len(calls))
         if rules.approval:
             calls = await budget.bound(approve_calls(calls, rules, self._agent))
         answers = await budget.bound(run_calls(calls, rules, self._spans))
         wanted = [call.wanted for call in self._calls]
         self.messages.append(Message("assistant", self._text, wanted, provider_data=self._end.provider_data))
-        self.messages += [answer_message(answer, call.name) for answer, call in zip(answers, wanted, strict=True)]
+        self.messages += [answer_message(answer, call.wanted.name) for answer, call in zip(answers, calls, strict=True)]
         if self._choice != "none":  # a choice that held on would ask for calls for ever
             self._choice = "auto"
         return answers
@@ -197,6 +203,10 @@ class Run:
         output = self._rules.output
         value = output.read(self._text, self._end.finish_reason) if output else UNSET
         return Finished(self._text, self._end.finish_reason, self._usage, value)
+
+    def _hand_over(self, calls: list[ToolCalled], used: Usage) -> Finished:
+        """The end of a run whose caller has to carry out calls."""
+        return Finished(self._text, "tool-calls", used, tool_calls=calls)
 
     def _answer_message(self) -> Message:
         return Message("assistant", self._text, provider_data=self._end.provider_data)

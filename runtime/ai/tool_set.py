@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -31,12 +31,21 @@ class BoundTool:
     """A tool under the name by which the agent offers it, with the way to its provider."""
 
     def __init__(
-        self, tool: Tool, name: str, source: Source, warn: Callable[[str], None], *, needs_approval: bool = False
+        self,
+        tool: Tool,
+        name: str,
+        source: Source,
+        warn: Callable[[str], None],
+        *,
+        needs_approval: bool = False,
+        is_callers: bool = False,
     ) -> None:
+        """`is_callers` says that the caller of the run carries it out."""
         self.tool = tool
         self.name = name
         self.source = source
         self.needs_approval = needs_approval
+        self.is_callers = is_callers
         self._warn = warn
         self.check = ArgumentCheck(tool.parameters)
 
@@ -102,6 +111,17 @@ class Offer:
         )
 
 
+class Offering(Protocol):
+    """The tools of a run."""
+
+    @property
+    def instructions(self) -> list[str]:
+        """What the system text is to say of them."""
+
+    async def offer(self) -> Offer:
+        """The tools as they are now; the same object as long as nothing changed."""
+
+
 class ToolSet:
     """Lists lazily, in provider order, and again when a provider's list is another object than last time."""
 
@@ -115,7 +135,7 @@ class ToolSet:
         approval: Sequence[str] = (),
     ) -> None:
         """`approval` are the names and globs of the tools, as they are offered, whose calls need approval."""
-        self._agent = agent
+        self.agent = agent
         self._approval = approval
         self._warn = warn
         self._sources = sources
@@ -164,10 +184,14 @@ class ToolSet:
         self._check_approval(bound)
         if self._format:
             self._check_alike(bound)
-        offer = Offer(bound, self._format, self._max_tools)
+        offer = self.convert(bound)
         for aside in offer.set_aside:
             self._warn(f'the tool "{aside.tool.name}" is not offered: {aside.reason}')
         return offer
+
+    def convert(self, bound: Mapping[str, BoundTool]) -> Offer:
+        """Tools as the agent's model takes them."""
+        return Offer(bound, self._format, self._max_tools)
 
     def _filter(self, source: Source, tools: Sequence[Tool]) -> Sequence[Tool]:
         entries = (*(source.include or ()), *source.exclude)
@@ -189,7 +213,7 @@ class ToolSet:
         raise AgentError(
             f"`requireApproval` names what is not offered: {entries}",
             code="ERR_AGENT_APPROVAL",
-            resource=self._agent,
+            resource=self.agent,
             hint=f"the tools are: {', '.join(names[:NAMES_SHOWN]) or 'none'}{more}",
             details={"entries": idle, "tools": names},
         )
@@ -204,7 +228,7 @@ class ToolSet:
         return AgentError(
             message,
             code="ERR_AGENT_TOOL_COLLISION",
-            resource=self._agent,
+            resource=self.agent,
             hint=hint,
             details={"tool": name, "providers": [first.source.label, second.label]},
         )
@@ -220,7 +244,7 @@ class ToolSet:
                     f'the tools "{earlier.name}" of "{earlier.source.label}" and "{each.name}" of '
                     f'"{each.source.label}" both come to be "{name}", with the characters that models take in names',
                     code="ERR_AGENT_TOOL_COLLISION",
-                    resource=self._agent,
+                    resource=self.agent,
                     hint=hint_at_prefix(each.source.label),
                     details={"tool": name, "providers": [earlier.source.label, each.source.label]},
                 )
@@ -230,7 +254,7 @@ class ToolSet:
         return AgentError(
             f'the filter of the provider "{source.label}" names what it does not list: {entries}',
             code="ERR_AGENT_TOOL_FILTER",
-            resource=self._agent,
+            resource=self.agent,
             hint=hint_at_names(idle, source.prefix, names),
             details={"provider": source.label, "entries": list(idle), "tools": sorted(names)},
         )

@@ -41,6 +41,11 @@ class Call(Struct, frozen=True):
     tool: BoundTool | None = None
     fault: ToolError | None = None
 
+    @property
+    def is_callers(self) -> bool:
+        """Whether it is left to the caller of the run."""
+        return self.tool is not None and self.tool.is_callers
+
 
 def resolve_calls(calls: Sequence[ToolCall], offer: Offer) -> list[Call]:
     """Each call with its tool and arguments; one with a fault reaches no provider."""
