@@ -140,7 +140,13 @@ def test_a_faulty_set_is_not_drawn_and_its_findings_are_told(tmp_path: Path) -> 
 
 
 def test_cases_of_tests_are_not_drawn(tmp_path: Path) -> None:
-    case = "kind: Test.Case\nmetadata: { name: Greets }\nagent: !ref Clerk\nprompt: hi\nexpect: { text: { contains: he } }\n"
-    ended = graph(tmp_path, manifest=f"{SET}---\n{case}")
+    case = """---
+kind: Test.Case
+metadata: { name: Greets }
+agent: !ref Clerk
+prompt: hi
+expect: { text: { contains: hello } }
+"""
+    ended = graph(tmp_path, manifest=SET + case)
 
     assert ended == Ended(0, MERMAID, "")
