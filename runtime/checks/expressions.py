@@ -104,7 +104,9 @@ def _check(resource: Resource, expression: Expression, scope: Scope | None, node
                 expression.type = found_type
             faults += [(_offset(fault, part.at), fault) for fault in found]
         if unclosed is not None:
-            faults.append((unclosed, Fault("CEL_SYNTAX", 0, '"${{" is never closed', 'close it with "}}"')))
+            hint = 'the "}}" behind it stands in a text or a map that is never closed'
+            hint = hint if "}}" in expression[unclosed:] else 'close it with "}}"'
+            faults.append((unclosed, Fault("CEL_SYNTAX", 0, '"${{" is never closed', hint)))
     if faults:
         from runtime.manifest.places import places_in
 

@@ -83,20 +83,29 @@ class Findings:
         return not self.is_cut(slot.container, slot.key) and self.is_reached(resource, slot.container)
 
     def parts(self, root: Resource) -> Iterator[Any]:
-        """Every value of a named resource that is not cut off; of parts whose kind is not known only their metadata."""
+        """Every value of a named resource that is not cut off, itself first."""
+        yield root.body
+        yield from (value for _, _, value in self.entries(root))
+
+    def entries(self, root: Resource) -> Iterator[tuple[Any, Any, Any]]:
+        """Every value in a named resource that is not cut off, with the mapping or list that it stands in and its key.
+
+        Of parts whose kind is not known that is only their metadata.
+        """
         unknown = {id(part.body) for part in _resources_in(root) if not isinstance(part.entry, Entry)}
         todo: list[Any] = [root.body]
         cuts = self._cuts
         while todo:
-            value = todo.pop()
-            yield value
-            kind = type(value)
-            if kind is not Mapping and kind is not Sequence:
-                continue
-            keys: Iterable[Any] = value if kind is Mapping else range(len(value))
-            if id(value) in unknown:
-                keys = [key for key in ("kind", "metadata") if key in value]
-            todo.extend(value[key] for key in keys if not cuts or (id(value), key) not in cuts)
+            container = todo.pop()
+            keys: Iterable[Any] = container if type(container) is Mapping else range(len(container))
+            if id(container) in unknown:
+                keys = [key for key in ("kind", "metadata") if key in container]
+            for key in keys:
+                if not cuts or (id(container), key) not in cuts:
+                    value = container[key]
+                    yield container, key, value
+                    if type(value) is Mapping or type(value) is Sequence:
+                        todo.append(value)
 
     @property
     def has_errors(self) -> bool:

@@ -15,11 +15,11 @@ _MOST_SHOWN = 20
 def check_references(resources: ResourceSet, findings: Findings, lost_names: set[str]) -> None:
     """REF_EXPECTED, REF_UNRESOLVED, REF_KIND_MISMATCH, REF_MISPLACED, REF_CYCLE; SCHEMA_TYPE for a list in a slot."""
     slots = _Slots(resources, findings, lost_names)
-    in_slots: set[int] = set()
+    in_slots: set[tuple[int, Any]] = set()
     for resource in resources.resources:
         for slot in resource.slots:
             if isinstance(slot.value, Ref):
-                in_slots.add(id(slot.value))
+                in_slots.add((id(slot.container), slot.key))
             if findings.is_open(resource, slot):
                 slots.check(resource, slot)
     for resource in resources.resources:
@@ -125,10 +125,13 @@ def _shown(resource: Resource, slot: SlotValue) -> str:
     return f"[{slot.key}]"
 
 
-def _check_places(resource: Resource, in_slots: set[int], findings: Findings) -> None:
-    """References of a document that stand in no slot, and not below something that was reported."""
-    for value in findings.parts(resource):
-        if type(value) is Ref and id(value) not in in_slots:
+def _check_places(resource: Resource, in_slots: set[tuple[int, Any]], findings: Findings) -> None:
+    """References of a document that stand in no slot, and not below something that was reported.
+
+    A slot is a mapping or list and a key in it: an alias may bring the reference of a slot to where there is none.
+    """
+    for container, key, value in findings.entries(resource):
+        if type(value) is Ref and (id(container), key) not in in_slots:
             shown = f"!ref {value.name}".rstrip()
             message = f'"{shown}" stands in a field that takes no reference'
             findings.report(resource, value.place, "REF_MISPLACED", message)

@@ -47,9 +47,7 @@ def _closing(text: str, at: int) -> int | None:
         if character in "'\"":
             end = _string_end(text, at)
             if end is None:
-                # the string is broken: so that the finding stands there, the expression ends at the next braces
-                found = text.find(CLOSING, at)
-                return found if found >= 0 else None
+                return None
             at = end
         elif character == "{":
             depth += 1
