@@ -26,6 +26,9 @@ for what); the others are over. `failed` and `cancelled` ones can be resumed as 
 OVER: frozenset[str] = frozenset({"finished", "failed", "cancelled"})
 """The states of runs that nobody carries on by themselves any more."""
 
+INTENT = "intent "
+"""What the name of a step starts with that notes a call which is about to be made: it belongs to the step after it."""
+
 Decision = Literal["retry", "skip", "fail"]
 """What to do with a tool call of which nobody knows whether it was carried out: make it (again); tell the model that
 its outcome is unknown and go on; or end the run with ERR_DURABLE_UNCERTAIN."""
