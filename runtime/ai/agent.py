@@ -61,11 +61,12 @@ class Agent:
         tools: Offering = self._tools
         rules = self._rules
         if wishes is not None:
-            rules = self._apply(wishes)
+            rules = self.apply(wishes)
             tools = ExtendedTools(self._tools, wishes.tools) if wishes.tools else tools
         return Run(self.name, self._model, tools, rules, inputs, self._mask)
 
-    def _apply(self, wishes: Wishes) -> RunRules:
+    def apply(self, wishes: Wishes) -> RunRules:
+        """The rules of a run with these wishes; raises as `start`."""
         rules = self._rules
         check_common(wishes.options, self._model, self.name)
         if wishes.output is not None and rules.output is not None:

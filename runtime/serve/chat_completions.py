@@ -8,10 +8,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runtime.serve.chat_request import ChatRequest, read_inputs
+from runtime.ai.contracts import Message
+from runtime.serve.chat_request import read_inputs, read_request, read_wishes
+from runtime.serve.handed_turns import HandedTurns, name_calls
 from runtime.serve.plain import wait_connected
 from runtime.serve.responses import (
     STILL_HERE,
+    BadRequest,
     answer_error,
     answer_json,
     error_body,
@@ -22,7 +25,8 @@ from runtime.serve.responses import (
 from runtime.serve.runs import ServedRun
 from runtime.serve.service import NotFound, Service
 
-REASONS = {"length": "length", "content-filter": "content_filter", "tool-calls": "tool_calls"}
+REASONS = {"length": "length", "content-filter": "content_filter"}
+CANCELLED = {"message": "the run was cancelled", "type": "server_error", "code": "ERR_SERVE_CANCELLED"}
 
 
 class ChatRoutes:
@@ -31,6 +35,7 @@ class ChatRoutes:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._started = int(time.time())
+        self._turns = HandedTurns()
 
     async def models(self, request: Request) -> Response:
         """`GET /v1/models`: the agents."""
@@ -43,18 +48,30 @@ class ChatRoutes:
 
     async def complete(self, request: Request) -> Response:
         """`POST /v1/chat/completions`; a caller who goes away stops the run."""
-        asked = await read_json(request, ChatRequest)
+        asked = read_request(await read_json(request, dict[str, Any]))
         agent = self._agent(asked.model)
-        run = self._service.begin(asked.model, read_inputs(asked, agent.system))
+        inputs, wishes = read_inputs(asked, agent.system, self._turns), read_wishes(asked)
+        if wishes is not None:
+            agent.apply(wishes)  # a refusal is to come before the head of a stream
+            if wishes.tool_choice == "required" and not wishes.tools and not await agent.tools():
+                raise BadRequest("there is no tool that could be called", param="tool_choice")
+        given = len(inputs["messages"])
+
+        async def keep(messages: list[Message]) -> None:
+            added = messages[given + (messages[0].role == "system") :] if messages else []
+            self._turns.keep(run.id, run.target, added)
+
+        run = self._service.begin(asked.model, inputs, wishes=wishes, keep=keep if asked.tools else None)
         if asked.stream:
             has_usage = asked.stream_options is not None and asked.stream_options.include_usage
-            return stream_events(_chunks(run, has_usage, holds_text=agent.has_output))
+            holds_text = agent.has_output or (wishes is not None and wishes.output is not None)
+            return stream_events(_chunks(run, has_usage, holds_text=holds_text))
         if not await wait_connected(request, run):
             return Response(status_code=499)
         if run.cause is not None:
             return answer_error(run.cause, has_run=True)
         if run.status != "finished":
-            return answer_json({"error": {"message": "the run was cancelled", "code": "ERR_SERVE_CANCELLED"}}, 503)
+            return answer_json({"error": CANCELLED}, 503)
         return answer_json(_completion(run))
 
     def _agent(self, name: str) -> Any:
@@ -68,7 +85,11 @@ class ChatRoutes:
 
 
 def _completion(run: ServedRun) -> dict[str, Any]:
-    message = {"role": "assistant", "content": run.result["text"], "refusal": None}
+    calls = _calls(run)
+    content = _text(run.result) or (None if calls else "")
+    message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
+    if calls:
+        message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "finish_reason": _reason(run.result), "logprobs": None}
     return {**_head(run, "chat.completion"), "choices": [choice], "usage": _usage(run.result["usage"])}
 
@@ -92,21 +113,30 @@ async def _chunks(run: ServedRun, has_usage: bool, *, holds_text: bool) -> Async
                 has_text, is_new_turn = True, False
             elif kind == "tool-result":
                 is_new_turn = True
-            elif kind == "finish":
-                if holds_text:
-                    yield _chunk(run, {"content": event["text"]})
-                yield _chunk(run, {}, _reason(event))
-                if has_usage:
-                    last = {**_head(run, "chat.completion.chunk"), "choices": [], "usage": _usage(event["usage"])}
-                    yield event_line(msgspec.json.encode(last))
-        if run.cause is not None:
-            yield event_line(msgspec.json.encode(error_body(run.cause)))
-        elif run.status != "finished":
-            error = {"message": "the run was cancelled", "type": "server_error", "code": "ERR_SERVE_CANCELLED"}
-            yield event_line(msgspec.json.encode({"error": error}))
+        for line in _last_lines(run, has_usage, holds_text=holds_text):
+            yield line
         yield event_line(b"[DONE]")
     finally:
         run.cancel()  # whoever asked is gone, or has it all
+
+
+def _last_lines(run: ServedRun, has_usage: bool, *, holds_text: bool) -> list[bytes]:
+    """What follows once the run is over; not before, as its turn can be gone on from only then."""
+    if run.cause is not None:
+        return [event_line(msgspec.json.encode(error_body(run.cause)))]
+    if run.status != "finished":
+        return [event_line(msgspec.json.encode({"error": CANCELLED}))]
+    lines = []
+    if holds_text:
+        lines.append(_chunk(run, {"content": _text(run.result)}))
+    calls = [{"index": place, **call} for place, call in enumerate(_calls(run))]
+    if calls:
+        lines.append(_chunk(run, {"tool_calls": calls}))
+    lines.append(_chunk(run, {}, _reason(run.result)))
+    if has_usage:
+        last = {**_head(run, "chat.completion.chunk"), "choices": [], "usage": _usage(run.result["usage"])}
+        lines.append(event_line(msgspec.json.encode(last)))
+    return lines
 
 
 def _chunk(run: ServedRun, delta: Mapping[str, Any], reason: str | None = None) -> bytes:
@@ -118,8 +148,32 @@ def _head(run: ServedRun, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{run.id}", "object": kind, "created": int(run.created), "model": run.target}
 
 
-def _reason(end: Mapping[str, Any]) -> str:
-    return REASONS.get(end["finishReason"], "stop")
+def _text(result: Mapping[str, Any]) -> str:
+    """The answer; a structured one as the JSON that it is, without what the model wrote around it."""
+    if "output" in result:
+        return msgspec.json.encode(result["output"]).decode()
+    return str(result["text"])
+
+
+def _calls(run: ServedRun) -> list[dict[str, Any]]:
+    """The calls that are left to the caller."""
+    calls = run.result.get("toolCalls", [])
+    has_results = any(step["toolResults"] for step in run.result["steps"])
+    return [
+        {
+            "id": name,
+            "type": "function",
+            "function": {"name": call["name"], "arguments": msgspec.json.encode(call["arguments"]).decode()},
+        }
+        for name, call in zip(name_calls(run.id, len(calls), has_results=has_results), calls, strict=True)
+    ]
+
+
+def _reason(result: Mapping[str, Any]) -> str:
+    if "toolCalls" in result:
+        return "tool_calls"
+    # A run that had its last turn and wanted more was cut off, and no caller can answer those calls.
+    return "length" if result["finishReason"] == "tool-calls" else REASONS.get(result["finishReason"], "stop")
 
 
 def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:

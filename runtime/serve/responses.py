@@ -18,7 +18,7 @@ STILL_HERE = b": still here\n\n"
 """A comment among events, so that nothing between closes a connection on which nothing is said for a while."""
 BODY_SECONDS = 30.0
 """For a body to arrive, counted from its start."""
-_ASKED_WRONGLY = {"ERR_AGENT_INPUT", "ERR_SERVE_REQUEST"}
+_ASKED_WRONGLY = {"ERR_AGENT_CALLER_TOOL", "ERR_AGENT_INPUT", "ERR_AGENT_OPTION", "ERR_SERVE_REQUEST"}
 
 T = TypeVar("T")
 
@@ -28,9 +28,11 @@ class BadRequest(Error):
 
     code = "ERR_SERVE_REQUEST"
 
-    def __init__(self, message: str, *, status: int = 400, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, status: int = 400, hint: str | None = None, param: str | None = None) -> None:
+        """`param` is the field of the request that is at fault."""
         super().__init__(message, hint=hint)
         self.status = status
+        self.param = param
 
 
 def answer_json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -61,7 +63,8 @@ def error_body(error: Error) -> dict[str, Any]:
         "type": kind,
         "code": error.code,
     }
-    body |= {"param": None, "resource": error.resource, "hint": error.hint}
+    param = error.param if isinstance(error, BadRequest) else None
+    body |= {"param": param, "resource": error.resource, "hint": error.hint}
     return {"error": body}
 
 

@@ -11,10 +11,13 @@ import msgspec
 
 from runtime.ai.contracts import Message
 from runtime.ai.events import Answer, Failed
+from runtime.ai.wishes import Wishes
 from runtime.errors import Error
 from runtime.masking import Masker, StreamMasker, mask_json
 from runtime.serve.approvals import Approvals
 
+Keep = Callable[[list[Message]], Awaitable[None]]
+"""Gets the conversation of a run at its end."""
 Status = Literal["queued", "running", "finished", "failed", "cancelled"]
 IDLE_SECONDS = 15.0
 MOST_BYTES = 32 << 20
@@ -133,11 +136,12 @@ async def run_masked(
     instance: Any,
     inputs: Mapping[str, Any],
     masker: Masker,
-    keep: Callable[[list[Message]], Awaitable[None]] | None = None,
+    keep: Keep | None = None,
+    wishes: Wishes | None = None,
 ) -> None:
     """Run an agent, or anything else that can be run, and tell the events to `run`. Raises what it raises.
 
-    `keep` gets an agent's conversation, also of a run that failed or was stopped.
+    `keep` gets an agent's conversation, also of a run that failed or was stopped. Only an agent can meet `wishes`.
     """
     if not hasattr(instance, "start"):
         result = await instance.invoke(inputs)
@@ -145,7 +149,7 @@ async def run_masked(
         run.tell({"type": "result", "result": run.result})
         return
     answer = Answer()
-    started = instance.start(inputs)
+    started = instance.start(inputs, wishes)
     try:
         async with aclosing(_masked_events(started.events(), answer, masker)) as events:
             async for event in events:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from anyio.abc import TaskGroup
 from runtime.ai.approval import approvals_by
 from runtime.ai.contracts import Message
 from runtime.ai.events import Failed
+from runtime.ai.wishes import Wishes
 from runtime.errors import Error, UsageError
 from runtime.reconcile import Difference, Keeper
 from runtime.serve.admission import Admission
 from runtime.serve.approvals import Approvals
 from runtime.serve.graph import ServedGraph
 from runtime.serve.metrics import Metrics
-from runtime.serve.runs import ServedRun, run_masked
+from runtime.serve.runs import Keep, ServedRun, run_masked
 from runtime.serve.sessions import Sessions
 from runtime.serve.settings import Settings
 
@@ -96,10 +98,20 @@ class Service:
         except KeyError:
             raise NotFound(f'there is no run "{name}"', hint="runs are forgotten some time after they ended") from None
 
-    def begin(self, target: str, inputs: Mapping[str, Any], session: str = "", *, can_ask: bool = False) -> ServedRun:
+    def begin(
+        self,
+        target: str,
+        inputs: Mapping[str, Any],
+        session: str = "",
+        *,
+        can_ask: bool = False,
+        wishes: Wishes | None = None,
+        keep: Keep | None = None,
+    ) -> ServedRun:
         """Begin a run; raises NotFound, Busy or Draining where it cannot be taken, and as `Sessions.claimed`.
 
-        With `can_ask` calls that need approval wait for `run.approvals`; without, they are refused.
+        With `can_ask` calls that need approval wait for `run.approvals`; without, they are refused. `wishes` are those
+        of an agent's caller, and `keep` gets its conversation where no session keeps it.
         """
         instance = self.find_target(target)
         stack = ExitStack()
@@ -118,7 +130,8 @@ class Service:
         graph = stack.enter_context(self.using_graph())
         if can_ask:
             run.approvals = Approvals(run.tell, graph.masker, self.settings.approval_seconds)
-        self._group.start_soon(self._carry_out, run, instance, inputs, graph, stack)
+        work = partial(self._run, run, instance, inputs, graph, wishes, keep)
+        self._group.start_soon(self._carry_out, run, graph, stack, work)
         return run
 
     async def drain(self) -> None:
@@ -137,7 +150,7 @@ class Service:
             await self._idle.wait()
 
     async def _carry_out(
-        self, run: ServedRun, instance: Any, inputs: Mapping[str, Any], graph: ServedGraph, stack: ExitStack
+        self, run: ServedRun, graph: ServedGraph, stack: ExitStack, work: Callable[[], Awaitable[None]]
     ) -> None:
         try:
             if run.approvals is not None:
@@ -145,7 +158,7 @@ class Service:
             with stack, run.scope:
                 async with self.admission.place():
                     run.status = "running"
-                    await self._run(run, instance, inputs, graph)
+                    await work()
             run.end("cancelled" if run.scope.cancelled_caught else "finished")
         except Error as error:
             self._fail(run, error, graph)
@@ -160,17 +173,25 @@ class Service:
             self.metrics.ran(run)
             self._keep(run)
 
-    async def _run(self, run: ServedRun, instance: Any, inputs: Mapping[str, Any], graph: ServedGraph) -> None:
+    async def _run(
+        self,
+        run: ServedRun,
+        instance: Any,
+        inputs: Mapping[str, Any],
+        graph: ServedGraph,
+        wishes: Wishes | None,
+        keep: Keep | None,
+    ) -> None:
         if not run.session:
-            await run_masked(run, instance, inputs, graph.masker)
+            await run_masked(run, instance, inputs, graph.masker, keep, wishes)
             return
         sessions, key = self._sessions, (run.session, run.target)
         extended = await sessions.extend(*key, inputs, graph.masker)
 
-        async def keep(messages: list[Message]) -> None:
+        async def keep_session(messages: list[Message]) -> None:
             await sessions.keep(*key, messages, graph.masker)
 
-        await run_masked(run, instance, extended, graph.masker, keep)
+        await run_masked(run, instance, extended, graph.masker, keep_session)
 
     def _fail(self, run: ServedRun, error: Error, graph: ServedGraph) -> None:
         mask = graph.masker

@@ -86,7 +86,21 @@ def test_an_unknown_agent_is_not_found(client: openai.OpenAI) -> None:
     "more",
     [
         {"n": 2},
-        {"response_format": {"type": "json_object"}},
+        {"seed": 1},
+        {"frequency_penalty": 0.5},
+        {"parallel_tool_calls": False},
+        {"reasoning_effort": "high"},
+        {"functions": [{"name": "old"}]},
+        {"extra_body": {"top_k": 5}},
+        {"stream_options": {"include_usage": True}},
+        {"temperature": 3},
+        {"stop": ["1", "2", "3", "4", "5"]},
+        {"response_format": {"type": "yaml"}},
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}},
+        {"tools": [{"type": "custom", "custom": {"name": "x"}}]},
+        {"tools": [{"type": "function", "function": {"name": "no blanks"}}]},
+        {"tools": [{"type": "function", "function": {"name": "wait"}}]},
+        {"tool_choice": "sometimes"},
         {"messages": [{"role": "system", "content": "only this"}]},
         {"messages": [{"role": "narrator", "content": "hm"}]},
         {"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]},
@@ -94,8 +108,22 @@ def test_an_unknown_agent_is_not_found(client: openai.OpenAI) -> None:
     ],
 )
 def test_what_an_agent_cannot_do_is_refused(client: openai.OpenAI, more: dict[str, object]) -> None:
-    with pytest.raises(openai.BadRequestError):
+    with pytest.raises(openai.BadRequestError) as caught:
         client.chat.completions.create(**{**ask("hi"), **more})
+    assert (caught.value.type, caught.value.message != "") == ("invalid_request_error", True)
+
+
+def test_a_refusal_names_the_field_that_is_at_fault(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.chat.completions.create(**ask("hi"), seed=1, stream=True)
+    assert (caught.value.param, caught.value.code) == ("seed", "ERR_SERVE_REQUEST")
+
+
+def test_fields_that_ask_for_nothing_are_taken(client: openai.OpenAI) -> None:
+    more = {"frequency_penalty": 0, "logprobs": False, "parallel_tool_calls": True, "n": 1, "tool_choice": "auto"}
+    answer = client.chat.completions.create(**ask("hi"), user="me", metadata={"a": "b"}, store=False, **more)
+
+    assert answer.choices[0].message.content == "hello"
 
 
 def test_a_wrong_key_is_refused(service: tuple[Served, Gate]) -> None:
