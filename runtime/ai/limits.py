@@ -22,9 +22,17 @@ class Limits(Struct, frozen=True):
 
 
 class Budget:
-    """What is left of one run's limits; every method raises `AgentError` ERR_AGENT_LIMIT when nothing is."""
+    """What is left of one run's limits; methods raise `AgentError` ERR_AGENT_LIMIT when nothing is.
 
-    def __init__(self, limits: Limits) -> None:
+    `outer` is that of the run for which this one works: what this one uses counts there as well, and so on. `used` is
+    what the turns of the run took, and those of the runs below it.
+    """
+
+    def __init__(self, agent: str, limits: Limits, outer: "Budget | None" = None) -> None:
+        self.used = Usage()
+        self._agent = agent
+        self._outer = outer
+        self._unpriced = ""  # an agent of whose turns nobody knows the cost
         self._limits = limits
         self._calls = 0
         self._deadline = anyio.current_time() + limits.seconds if limits.seconds is not None else None
@@ -34,25 +42,42 @@ class Budget:
         self._calls += count
         limit = self._limits.tool_calls
         if limit is not None and self._calls > limit:
-            raise _past("toolCalls", limit, f"the model wants tool call {self._calls}, and {limit} are allowed")
+            raise self._past("toolCalls", limit, f"the model wants tool call {self._calls}, and {limit} are allowed")
 
-    def check_usage(self, usage: Usage) -> None:
-        """Before the model is asked again."""
-        limit = self._limits.tokens
-        if limit is not None and usage.total_tokens >= limit:
-            raise _past("tokens", limit, f"the run used {usage.total_tokens} tokens, and {limit} are allowed")
+    def spend(self, usage: Usage) -> None:
+        """After a turn of the model; raises nothing, so that an answer that is complete can be had."""
+        budget: Budget | None = self
+        while budget is not None:
+            budget.used += usage
+            if usage.total_tokens and isinstance(usage.cost, UnsetType):
+                budget._unpriced = budget._unpriced or self._agent
+            budget = budget._outer
+
+    def check_usage(self) -> None:
+        """Before the model is asked again; the limits of the runs for which this one works hold as well."""
+        budget: Budget | None = self
+        while budget is not None:
+            budget._check_own()
+            budget = budget._outer
+
+    def _check_own(self) -> None:
+        limit, used = self._limits.tokens, self.used
+        if limit is not None and used.total_tokens >= limit:
+            raise self._past("tokens", limit, f"the run used {used.total_tokens} tokens, and {limit} are allowed")
         most = self._limits.cost
-        if most is None or not usage.total_tokens:
+        if most is None:
             return
-        if isinstance(usage.cost, UnsetType):
+        if self._unpriced:
+            whose = "its model" if self._unpriced == self._agent else f'the model of "{self._unpriced}"'
             raise AgentError(
-                "the run has a limit of cost, and its model has no prices",
+                f"the run has a limit of cost, and {whose} has no prices",
                 code="ERR_AGENT_LIMIT",
+                resource=self._agent,
                 hint="give the model `prices`, or take `limits.cost` off the agent",
                 details={"limit": "cost", "value": most},
             )
-        if usage.cost >= most:
-            raise _past("cost", most, f"the run cost {usage.cost:g}, and {most:g} is allowed")
+        if not isinstance(used.cost, UnsetType) and used.cost >= most:
+            raise self._past("cost", most, f"the run cost {used.cost:g}, and {most:g} is allowed")
 
     async def bound(self, work: Awaitable[T]) -> T:
         """The result of the work, which is cancelled when the run's time is over."""
@@ -62,14 +87,14 @@ class Budget:
             return await work
         seconds = self._limits.seconds or 0
         if scope.cancelled_caught:
-            raise _past("seconds", seconds, f"the run is not done after {seconds:g} s")
+            raise self._past("seconds", seconds, f"the run is not done after {seconds:g} s")
         raise RuntimeError("a scope without cancellation ended without a result")
 
-
-def _past(name: str, limit: float, message: str) -> AgentError:
-    return AgentError(
-        message,
-        code="ERR_AGENT_LIMIT",
-        hint=f"raise `limits.{name}` on the agent",
-        details={"limit": name, "value": limit},
-    )
+    def _past(self, name: str, limit: float, message: str) -> AgentError:
+        return AgentError(
+            message,
+            code="ERR_AGENT_LIMIT",
+            resource=self._agent,
+            hint=f"raise `limits.{name}` on the agent",
+            details={"limit": name, "value": limit},
+        )

@@ -11,6 +11,7 @@ from runtime.ai.events import Event, Failed, Finished, OutputRefused, ToolAnswer
 from runtime.ai.history import History, HistoryRule
 from runtime.ai.inputs import read_inputs, start_messages
 from runtime.ai.limits import Budget, Limits
+from runtime.ai.nesting import Caller, calling, find_caller
 from runtime.ai.output import OutputRule
 from runtime.ai.spans import RunSpans
 from runtime.ai.tool_set import Offer, Offering
@@ -92,13 +93,15 @@ class Run:
         """Turns of the model and their tool calls, until there is an answer."""
         rules = self._rules
         self._begin()
-        budget = Budget(rules.limits)
+        caller = find_caller()
+        budget = Budget(self._agent, rules.limits, caller.budget if caller is not None else None)
         for step in range(1, rules.max_steps + 1):
             offer, request = await self._prepare(budget)
             async with aclosing(self._ask(request, budget)) as deltas:
                 async for delta in deltas:
                     yield delta
             self._usage += self._end.usage
+            budget.spend(self._end.usage)
             self._calls = resolve_calls(_number_calls(self._end.tool_calls, step), offer)
             for call in self._calls:
                 yield call.told
@@ -115,9 +118,9 @@ class Run:
             for answer in await self._answer(budget):
                 yield answer
             if handed:
-                yield self._hand_over(handed, self._usage)
+                yield self._hand_over(handed, budget.used)
                 return
-        yield self._finish()
+        yield self._finish(budget.used)
 
     def _begin(self) -> None:
         inputs = read_inputs(self._inputs)
@@ -132,7 +135,7 @@ class Run:
 
     async def _prepare(self, budget: Budget) -> tuple[Offer, ModelRequest]:
         """The tools of this moment, and the request for the next turn."""
-        budget.check_usage(self._usage)
+        budget.check_usage()
         offer = await budget.bound(self._tools.offer())
         rules, choice = self._rules, offer.choose(self._choice)
         messages = self._history.trim(self.messages) if self._history else self.messages
@@ -167,7 +170,8 @@ class Run:
         budget.spend_calls(len(calls))
         if rules.approval:
             calls = await budget.bound(approve_calls(calls, rules, self._agent))
-        answers = await budget.bound(run_calls(calls, rules, self._spans))
+        with calling(Caller(budget)):
+            answers = await budget.bound(run_calls(calls, rules, self._spans))
         wanted = [call.wanted for call in self._calls]
         self.messages.append(Message("assistant", self._text, wanted, provider_data=self._end.provider_data))
         self.messages += [answer_message(answer, call.wanted.name) for answer, call in zip(answers, calls, strict=True)]
@@ -198,11 +202,11 @@ class Run:
             return OutputRefused(error.message)
         return None
 
-    def _finish(self) -> Finished:
+    def _finish(self, used: Usage) -> Finished:
         self.messages.append(self._answer_message())
         output = self._rules.output
         value = output.read(self._text, self._end.finish_reason) if output else UNSET
-        return Finished(self._text, self._end.finish_reason, self._usage, value)
+        return Finished(self._text, self._end.finish_reason, used, value)
 
     def _hand_over(self, calls: list[ToolCalled], used: Usage) -> Finished:
         """The end of a run whose caller has to carry out calls."""

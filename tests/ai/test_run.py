@@ -635,3 +635,94 @@ async def test_another_run_goes_on_from_the_messages_of_the_first(agent):
         Message("assistant", "t"),
         Message("user", "two"),
     ]
+
+
+def team(agent: Any, toolbox: Any, *turns: TurnEnd, model: Any, **rules: Any) -> Any:
+    """An agent that uses another, of these turns, as a tool; the other one has a tool `look` of its own."""
+    inner = Recorder(*turns)
+    helper = agent(inner, toolbox("Eyes", look=lambda: "seen"))
+    return agent(model, toolbox("Team", ask=lambda: helper.invoke({"prompt": "look"})), **rules), inner
+
+
+def costs(end: TurnEnd, cost: float) -> TurnEnd:
+    return msgspec.structs.replace(end, usage=msgspec.structs.replace(end.usage, cost=cost))
+
+
+ASK, LOOK = wants(ToolCall("1", "ask", "{}")), wants(ToolCall("1", "look", "{}"))
+
+
+async def test_what_an_agent_below_uses_counts_in_the_usage_of_its_caller(toolbox, agent):
+    main, _ = team(
+        agent, toolbox, costs(LOOK, 0.5), costs(DONE, 0.25), model=Recorder(costs(ASK, 1.0), costs(DONE, 2.0))
+    )
+
+    answer = await main.invoke({"prompt": "go"})
+
+    # the caller's turns 11 + 22, and those of the other one, 11 + 22
+    assert answer["usage"] == {
+        "promptTokens": 60,
+        "completionTokens": 6,
+        "totalTokens": 66,
+        "cachedTokens": 24,
+        "reasoningTokens": 12,
+        "cost": 3.75,
+    }
+    assert msgspec.json.decode(answer["steps"][0]["toolResults"][0]["content"])["usage"]["totalTokens"] == 33
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit", "words"),
+    [
+        (Limits(tokens=30), {"limit": "tokens", "value": 30}, "the run used 33 tokens, and 30 are allowed"),
+        (Limits(cost=1.2), {"limit": "cost", "value": 1.2}, "the run cost 1.5, and 1.2 is allowed"),
+    ],
+)
+async def test_limit_that_an_agent_below_goes_past_stops_both(toolbox, agent, limits, limit, words):
+    model = Recorder(costs(ASK, 0.5))
+    main, inner = team(agent, toolbox, *[costs(LOOK, 0.5)] * 9, model=model, limits=limits)
+
+    with pytest.raises(AgentError) as raised:
+        await main.invoke({"prompt": "go"})
+
+    assert (raised.value.code, raised.value.resource, raised.value.details) == ("ERR_AGENT_LIMIT", "Assistant", limit)
+    assert raised.value.message == words
+    assert (len(model.requests), len(inner.requests)) == (1, 2)
+
+
+async def test_limit_holds_through_an_agent_between(toolbox, agent):
+    middle, inner = team(agent, toolbox, *[LOOK] * 9, model=Recorder(ASK))
+    outer = agent(Recorder(ASK), toolbox("Top", ask=lambda: middle.invoke({"prompt": "go"})), limits=Limits(tokens=40))
+
+    with pytest.raises(AgentError) as raised:
+        await outer.invoke({"prompt": "go"})
+
+    assert raised.value.details == {"limit": "tokens", "value": 40}
+    assert len(inner.requests) == 2
+
+
+async def test_limit_of_the_agent_below_is_the_error_of_its_tool(toolbox, agent):
+    helper = agent(Recorder(LOOK), toolbox("Eyes", look=lambda: "seen"), limits=Limits(tokens=1))
+    main = agent(Recorder(ASK, DONE), toolbox("Team", ask=lambda: helper.invoke({"prompt": "look"})))
+
+    answer = await main.invoke({"prompt": "go"})
+
+    assert answer["steps"][0]["toolResults"][0]["code"] == "ERR_AGENT_LIMIT"
+    assert answer["usage"]["totalTokens"] == 44
+
+
+async def test_limit_of_cost_is_not_blind_to_an_agent_below_without_prices(toolbox, agent):
+    main, _ = team(agent, toolbox, LOOK, DONE, model=Recorder(costs(ASK, 0.5)), limits=Limits(cost=9))
+
+    with pytest.raises(AgentError, match=r"the run has a limit of cost, and .* has no prices"):
+        await main.invoke({"prompt": "go"})
+
+
+async def test_runs_that_take_turns_in_one_task_do_not_pay_for_each_other(agent):
+    one, two = agent(Recorder(DONE)).run({"prompt": "a"}), agent(Recorder(DONE)).run({"prompt": "b"})
+
+    async with aclosing(one), aclosing(two):
+        await anext(one)
+        ends = [event async for event in two if isinstance(event, Finished)]
+        ends += [event async for event in one if isinstance(event, Finished)]
+
+    assert [end.usage.total_tokens for end in ends] == [22, 22]
