@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ToolProvider
+from runtime.ai.output_fields import OutputField, make_output_rule, report_output_faults
 from runtime.ai.provider_rules import find_prefix_fault
 from runtime.contracts import Invocable
-from runtime.json_schema import find_schema_faults
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind
 
 if TYPE_CHECKING:
@@ -94,19 +94,6 @@ class HistoryLimits(Fields):
     ) = UNSET
 
 
-class StructuredOutput(Fields):
-    """The form of a structured answer."""
-
-    schema: Annotated[
-        dict[str, Any],
-        Meta(
-            description="The JSON Schema of the answer. The model is told of it, and its text is read as JSON; where"
-            " that does not fit, the model gets one more turn, and then the run fails with ERR_AGENT_OUTPUT.",
-            extra_json_schema=FIXED,
-        ),
-    ]
-
-
 @kind("Ai.Agent", implements=Invocable)
 class Agent(Kind):
     """A model that works with tools until it has an answer."""
@@ -166,13 +153,7 @@ class Agent(Kind):
             " their answers, then turns with their results; never the system text, the question or the newest turn."
         ),
     ] = HistoryLimits()
-    output: (
-        Annotated[
-            StructuredOutput,
-            Meta(description="Makes the answer a JSON value: `output` of the answer, beside its text."),
-        ]
-        | UnsetType
-    ) = UNSET
+    output: OutputField = UNSET
 
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:
@@ -181,9 +162,7 @@ class Agent(Kind):
         SCHEMA_VALUE: an `output.schema` that is no JSON Schema, at the faulty place; a limit of cost where the model
         has no prices.
         """
-        for place, schema in inspection.find("output", "schema"):
-            for inside, wrong in find_schema_faults(schema):
-                inspection.report("SCHEMA_VALUE", (*place, *inside), wrong)
+        report_output_faults(inspection)
         model = inspection.at("model")
         if model is not None and "prices" in model.kind.__struct_fields__ and not model.has("prices"):
             for place, _ in inspection.find("limits", "cost", expressions=True):
@@ -219,16 +198,12 @@ class Agent(Kind):
     def _rules(self, context: Context) -> "RunRules":
         from runtime.ai.history import HistoryRule
         from runtime.ai.limits import Limits
-        from runtime.ai.output import OutputRule
         from runtime.ai.run import RunRules
         from runtime.ai.turn import ToolRules
 
         timeout = _given(self.tool_timeout_ms)
         most = self.limits
         history = HistoryRule(_given(self.history.max_messages), _given(self.history.max_tokens))
-        output = OutputRule(self.output.schema) if isinstance(self.output, StructuredOutput) else None
-        for note in output.notes if output else ():
-            context.warn(f"a part of `output.schema` is not checked: {note}")
         return RunRules(
             system=self.system,
             options=self.options,
@@ -243,7 +218,7 @@ class Agent(Kind):
                 self.require_approval,
             ),
             limits=Limits(_given(most.tokens), _given(most.tool_calls), _given(most.seconds), _given(most.cost)),
-            output=output,
+            output=make_output_rule(self.output, context),
             history=history if history != HistoryRule() else None,
         )
 
