@@ -1,7 +1,8 @@
 """From one live set to the next: only what differs is opened and closed, and what runs finishes on the set it began on.
 
-A resource is the same as long as its kind, its name, its folder, its values and all that it needs are: then the new set
-has its live instance. A new set that does not come up changes nothing.
+A resource is the same as long as its kind (and the file of one that is imported from beside the manifest), its name,
+its folder, its values and all that it needs are: then the new set has its live instance. A new set that does not come
+up changes nothing.
 """
 
 import hashlib
@@ -37,7 +38,7 @@ def digest_nodes(resolved: Resolved, salt: str = "") -> dict[Node, str]:
         return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
     for node in resolved.nodes:
-        content = [salt, node.entry.name, node.name, node.resource.source.folder, plain(node.fields)]
+        content = [salt, node.entry.name, node.entry.code, node.name, node.resource.source.folder, plain(node.fields)]
         encoded = msgspec.json.encode(content, enc_hook=repr, order="sorted")
         digests[node] = hashlib.sha256(encoded).hexdigest()
     return digests

@@ -34,10 +34,11 @@ class Contract:
 
 
 class Entry:
-    """A kind that was found: its class and the shape of its fields."""
+    """A kind that was found: its class, the shape of its fields, and for a local file a digest of its `code`."""
 
-    def __init__(self, cls: Any) -> None:
+    def __init__(self, cls: Any, code: str = "") -> None:
         self.cls = cls
+        self.code = code
         self.name: str = cls.__kind__
         self.contracts: tuple[str, ...] = cls.__implements__
         self.has_rules: bool = "inspect" in vars(cls)
@@ -62,10 +63,14 @@ class Entry:
 
 
 class Registry:
-    """The kinds that a set of manifests can name. `lost_prefixes` are those of imports that failed."""
+    """The kinds that a set of manifests can name.
+
+    `lost_prefixes` are those of imports that failed, `local_files` the files and folders that imports brought in.
+    """
 
     def __init__(self) -> None:
         self.lost_prefixes: set[str] = set()
+        self.local_files: list[str] = []
         self._found: dict[str, Entry | Contract | None] = {}
         self._prefixes: dict[str, str] = {}
         self._local: dict[str, dict[str, Entry]] = {}
@@ -163,11 +168,13 @@ class Registry:
             files = [path]
         else:
             return f'there is no file or folder "{os.path.basename(path)}"'
+        self.local_files += [path, *files]
         entries: dict[str, Entry] = {}
         for file in files:
             shown = os.path.basename(file)
             try:
-                found = [Entry(value) for value in _run_file(file).values() if getattr(value, "__kind__", "")]
+                code, values = _digest(file), _run_file(file).values()
+                found = [Entry(value, code) for value in values if getattr(value, "__kind__", "")]
                 for entry in found:
                     entry.check_shape()
             except (Exception, SystemExit) as error:  # whatever the foreign module raises is the finding
@@ -217,8 +224,16 @@ def _folders(package: str) -> list[str]:
     return list(sys.modules[package].__path__)
 
 
+def _digest(path: str) -> str:
+    import hashlib
+
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
 def _run_file(path: str) -> dict[str, Any]:
     from contextlib import redirect_stdout
+    from importlib.machinery import SourceFileLoader
     from importlib.util import module_from_spec, spec_from_file_location
 
     name = "_manifest_kinds_" + re.sub(r"\W", "_", os.path.abspath(path))
@@ -226,9 +241,14 @@ def _run_file(path: str) -> dict[str, Any]:
     if spec is None or spec.loader is None:
         raise ImportError("it is no Python file")
     module = module_from_spec(spec)
+    is_again = name in sys.modules
     sys.modules[name] = module  # msgspec looks its annotations up there
     with redirect_stdout(sys.stderr):  # our own output is for programs to read
-        spec.loader.exec_module(module)
+        if is_again and isinstance(spec.loader, SourceFileLoader):
+            # The compiled file that Python keeps may be that of an edit ago: it goes by seconds.
+            exec(spec.loader.source_to_code(spec.loader.get_data(path), path), vars(module))
+        else:
+            spec.loader.exec_module(module)
     return vars(module)
 
 

@@ -36,6 +36,7 @@ class KeptSet:
         options: Namespace,
     ) -> None:
         self.checked: Checked
+        self.first_look: Mapping[str, object] = {}  # before anything was started: that may take its time
         self._keeper = keeper
         self._find_roots = find_roots
         self._report = report
@@ -47,6 +48,7 @@ class KeptSet:
         def open_set(pooled: Opener, report: Report) -> AbstractAsyncContextManager[Live]:
             return bring_up_locked(checked, resolved, report, self._options, pooled)
 
+        self.first_look = self.first_look or _look_at(checked, self._options.paths)
         difference = await self._keeper.replace(resolved, open_set, _read_lock(checked), opener)
         self.checked = checked
         return difference
@@ -66,7 +68,7 @@ class KeptSet:
 
     def look(self) -> Mapping[str, object]:
         """The files that the set depends on, each with what changes when it does."""
-        return {path: _look(path) for path in _files(self.checked, self._options.paths)}
+        return _look_at(self.checked, self._options.paths)
 
     def _read(self) -> Checked:
         options = self._options
@@ -82,7 +84,7 @@ async def apply_changes(
     is_watching: bool,
 ) -> None:
     """Apply the set again whenever `next_reload` returns or its files change; what fails is told, no more."""
-    seen = kept.look()
+    seen = kept.first_look
     while True:
         if is_watching:
             seen = await _until_changed(kept, seen, next_reload)
@@ -120,9 +122,14 @@ async def _until_changed(
     return kept.look()
 
 
+def _look_at(checked: Checked, paths: list[str]) -> Mapping[str, object]:
+    return {path: _look(path) for path in _files(checked, paths)}
+
+
 def _files(checked: Checked, paths: list[str]) -> Iterator[str]:
-    """The sources, the folders of which all manifests are taken, included files, `.env` files, the lock."""
+    """Sources, folders of which all manifests are taken, what is imported and included, `.env` files, the lock."""
     yield from paths
+    yield from checked.resources.registry.local_files
     folders = {resource.source.folder for resource in checked.resources.resources}
     for source in checked.sources:
         yield os.path.join(source.folder, os.path.basename(source.name))

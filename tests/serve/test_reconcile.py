@@ -133,6 +133,23 @@ def test_a_watched_set_is_applied_when_a_file_changes(tmp_path: Path) -> None:
         assert ask(served) == "good evening"
 
 
+def test_an_edit_of_an_imported_kind_is_a_change_and_a_faulty_one_changes_nothing(tmp_path: Path) -> None:
+    with gated(tmp_path, "--watch") as (served, gate):
+        kind = tmp_path / "gate/tool_provider.py"
+        text = kind.read_text()
+        for word in ("open", "shut", "ajar"):  # texts of one length, within one second
+            kind.write_text(text.replace(".decode()", f'.decode() + " {word}"'))
+            served.expect("applied: changed Tools, Porter")
+            name = served.run_gated()
+            gate.wait_for_call().sendall(b"it is")
+            served.client.get(f"/runs/{name}/events")
+            assert served.client.get(f"/runs/{name}").json()["result"]["text"] == f"the gate said it is {word}"
+        kind.write_text("import nothing_of_that_name")
+        served.expect("not applied: the manifest set has 1 error")
+        kind.write_text(text)
+        served.expect("applied: changed Tools, Porter")
+
+
 def test_a_run_that_is_under_way_finishes_on_the_old_set(tmp_path: Path) -> None:
     with gated(tmp_path) as (served, gate):
         name = served.run_gated()
