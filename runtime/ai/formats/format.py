@@ -30,12 +30,12 @@ Plain = dict[bytes, bool]
 class Whole(Struct, frozen=True):
     """The arguments as an object with properties and required ones, and what has to be said of them in words.
 
-    `texts` are the JSON texts of the arguments, where nothing in them needs a look for OpenAI or Anthropic.
+    `text` is the JSON text of the arguments where nothing in them needs a look for OpenAI or Anthropic, else empty.
     """
 
     schema: Schema
     remarks: Sequence[str] = ()
-    texts: Sequence[bytes] | None = None
+    text: bytes = b""
 
 
 class Memory:
@@ -48,8 +48,8 @@ class Memory:
     def __init__(self) -> None:
         self.plain: Plain = {}
         """Arguments and definitions that need no change."""
-        self.rewritten: dict[str, dict[tuple[bytes, bool], tuple[Any, Report]]] = {}
-        """By format: what arguments and definitions (`True`) become in it, where nothing around them matters."""
+        self.rewritten: dict[str, dict[tuple[bytes, str], tuple[Any, Report]]] = {}
+        """By format: what parts become in it, by their purpose, where nothing around them matters."""
         self.wholes: dict[int, tuple[Any, Whole, Report]] = {}
         """By the published schema's identity: itself, so that it stays, and what all formats start from."""
 

@@ -35,7 +35,7 @@ def _rewrite(published: Any, report: Report, memory: Memory, read: frozenset[str
     remarks = [*whole.remarks]
     flat = state_rules(whole.schema, _RULES, remarks, report)
     known = memory.rewritten.setdefault("gemini-parameters" if read else "gemini", {})
-    return Adapted(Rewriting(flat.get("$defs", {}), report, known, read).run(flat, whole.texts), remarks)
+    return Adapted(Rewriting(flat.get("$defs", {}), report, known, read).run(flat, whole.text), remarks)
 
 
 def declare_json_schema(name: str, description: str, adapted: Adapted) -> dict[str, Any]:

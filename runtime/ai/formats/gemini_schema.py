@@ -1,7 +1,8 @@
 """An object schema in the keywords that Gemini's JSON Schema fields read; what it does not read is said in words."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
+from operator import is_
 from typing import Any
 
 from runtime.ai.formats.encoding import encode, write_json
@@ -14,10 +15,12 @@ from runtime.ai.formats.schema.combining import NOTES, Combining
 from runtime.ai.formats.schema.equality import identity
 from runtime.ai.formats.schema.keywords import types_of, words
 from runtime.ai.formats.schema.merging import either
-from runtime.ai.formats.schema.phrases import describe, list_values, say, say_condition, write_out
+from runtime.ai.formats.schema.phrases import add, describe, list_values, say, say_condition, write_out
 from runtime.ai.formats.schema.values import NOTES_ONLY
 
 _LEAF = words("type format description title default minimum maximum minItems maxItems")
+_STATED = ("minLength", "maxLength", "pattern", "multipleOf")
+_SIMPLE = _LEAF.union(_STATED)
 _KEPT = _LEAF | words("required propertyOrdering")
 _RESTATED = words(
     "const enum oneOf exclusiveMinimum exclusiveMaximum patternProperties unevaluatedItems unevaluatedProperties"
@@ -28,8 +31,8 @@ _PREFIX = "#/$defs/"
 _DEEPEST = 100
 _FREQUENT = words("type properties required additionalProperties description title $defs")
 
-Known = dict[tuple[bytes, bool], tuple[Any, Report]]
-"""Arguments and definitions (`True`) by their JSON text, with what they become and the report of it."""
+Known = dict[tuple[bytes, str], tuple[Any, Report]]
+"""Parts by their JSON text and what they are for, with what they become and the report of it."""
 
 
 class Rewriting:
@@ -44,48 +47,83 @@ class Rewriting:
         self._report = report
         self._known = known
         self._read = read
+        self._stated = [word for word in _STATED if word not in read]
         self._hidden = definitions if read else {}  # what the model will not see, as `parameters` has no definitions
         self._combining = Combining(definitions, report, self._hidden)
         self._depth = 0
         self._is_definition = False
 
-    def run(self, flat: Schema, texts: Sequence[bytes] | None) -> Schema:
-        """The object schema; `texts` are the JSON texts of its arguments, where they are plain."""
-        if texts is not None and flat.keys() <= _FREQUENT and isinstance(flat.get("additionalProperties", True), bool):
-            fresh = {**flat, "properties": self._recall(flat["properties"], texts, "properties")}
+    def run(self, flat: Schema, text: bytes) -> Schema:
+        """The object schema, the same object where nothing changes; `text` is the JSON text of plain arguments."""
+        if text and flat.keys() <= _FREQUENT and isinstance(flat.get("additionalProperties", True), bool):
+            arguments = self._remember("all", text, flat["properties"], (None, "properties"))
+            fresh = flat if arguments is flat["properties"] else {**flat, "properties": arguments}
         else:
             fresh = self.change({word: value for word, value in flat.items() if word != "$defs"}, None)
         if "$defs" not in flat:
             return fresh
         self._is_definition = True
-        changed = self._recall(self._definitions, list(map(encode, self._definitions.values())), "$defs")
+        changed = self._change_named(self._definitions, (None, "$defs"))
         definitions = {name: {} if part is False else part for name, part in changed.items()}
         return loops.end_required({**fresh, "$defs": definitions}, self._report)
 
-    def _recall(self, parts: dict[str, Any], texts: Sequence[bytes], word: str) -> dict[str, Any]:
-        """Arguments or definitions, changed once for all tools that have them; references depend on what is around."""
-        fresh = {}
-        inner = (None, word)
-        for (key, part), text in zip(parts.items(), texts, strict=True):
-            if b'"$ref":' in text:
-                fresh[key] = self.change(part, (inner, key))
-                continue
-            kept = (text, self._is_definition)
-            if kept not in self._known:
-                report = Report()
-                alone = Rewriting({}, report, self._known, self._read)
-                alone._is_definition = self._is_definition
-                self._known[kept] = alone.change(part, None), report
-            fresh[key], report = self._known[kept]
-            self._report.include((inner, key), report)
+    def _change_named(self, parts: dict[str, Any], place: Place) -> dict[str, Any]:
+        """Arguments or definitions; what takes long is changed once for all tools that have it."""
+        fresh: dict[str, Any] = {}
+        shortened = []
+        for key, part in parts.items():
+            if _is_simple(part):
+                fresh[key] = self._shorten(part)
+                if fresh[key] is not part:
+                    shortened.append(key)
+            else:
+                purpose = "$defs" if self._is_definition else "one"
+                fresh[key] = self._remember(purpose, encode(part), part, (place, key))
+        if shortened:
+            self._report.defer(lambda report: self._tell({(place, key): parts[key] for key in shortened}, report))
+        return parts if all(map(is_, fresh.values(), parts.values())) else fresh
+
+    def _remember(self, purpose: str, text: bytes, part: Any, place: Place) -> Any:
+        if b'"$ref":' in text:  # what it refers to depends on the tool
+            return self._change_named(part, place) if purpose == "all" else self.change(part, place)
+        kept = (text, purpose)
+        if kept not in self._known:
+            report = Report()
+            alone = Rewriting({}, report, self._known, self._read)
+            alone._is_definition = self._is_definition
+            fresh = alone._change_named(part, None) if purpose == "all" else alone.change(part, None)
+            self._known[kept] = fresh, report
+        fresh, report = self._known[kept]
+        self._report.include(place, report)
         return fresh
+
+    def _shorten(self, part: Schema) -> Schema:
+        """A part of plain values, with those that Gemini does not read in words; the same object where it reads all."""
+        fresh = part
+        if not part.keys().isdisjoint(self._stated):
+            fresh = part.copy()
+            text = part.get("description", "")
+            for word in self._stated:
+                if word in part:
+                    text = add(text, say(word, fresh.pop(word)))
+            if text:
+                fresh["description"] = text
+        return _without_title(fresh) if self._is_definition else fresh
+
+    def _tell(self, shortened: Mapping[Place, Schema], report: Report) -> None:
+        """What `_shorten` did to parts."""
+        for place, part in shortened.items():
+            for word in self._stated:
+                if word in part:
+                    report((place, word), "weakened", f'Gemini does not read "{word}"; only stated in words')
 
     def change(self, part: Any, place: Place) -> Any:
         """The schema as Gemini reads it; the same object where nothing changes, False where nothing fits."""
         if not isinstance(part, dict):
             return {} if part else False
-        if part.keys() <= _LEAF and "array" not in part.get("type", ()):  # text or list: either way
-            return _without_title(part) if self._is_definition else part
+        if _is_simple(part):
+            self._tell({place: part}, self._report)
+            return self._shorten(part)
         if self._depth > _DEEPEST:
             self._report(place, "weakened", "nested too deep; any value is taken")
             return {}
@@ -221,6 +259,10 @@ class Rewriting:
             named = [self.change(schema, (inner, key)) for key, schema in part["patternProperties"].items()]
             fresh["additionalProperties"] = either([*named, rest])
         self._drop("patternProperties", part, place, said)
+
+
+def _is_simple(part: Any) -> bool:
+    return isinstance(part, dict) and part.keys() <= _SIMPLE and "array" not in part.get("type", ())  # a text or a list
 
 
 def _without_title(part: Schema) -> Schema:

@@ -14,7 +14,7 @@ from runtime.ai.provider_rules import OPENAI
 def adapt(published: Any, report: Report, memory: Memory) -> Adapted:
     """The schema with what OpenAI takes without `strict`."""
     whole = objects.to_object(published, report, memory)
-    if whole.texts is not None:
+    if whole.text:
         return Adapted(whole.schema)
     from runtime.ai.formats.openai_schema import rewrite
 

@@ -1,6 +1,6 @@
 """What a conversion did to a tool, as data."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -43,12 +43,16 @@ class SetAside(Struct, frozen=True):
     reason: str
 
 
+Tell = Callable[["Report"], object]
+"""Tells a report what was done."""
+
+
 class Report:
     """Collects what the steps of one tool's conversion did, in order; call it with place, effect and message."""
 
     def __init__(self) -> None:
         self._notes: list[tuple[Place, Effect, str]] = []
-        self._parts: list[tuple[int, Place, Report]] = []
+        self._parts: list[tuple[int, Place, Report | Tell]] = []
         self.weakened = 0
         self.origins: dict[str, Place] = {}
         """Where a definition, by its name in the sound schema, stood in the published one."""
@@ -56,6 +60,11 @@ class Report:
     def __call__(self, place: Place, effect: Effect, message: str) -> None:
         self._notes.append((place, effect, message))
         self.weakened += effect == "weakened"
+
+    def defer(self, tell: "Tell") -> None:
+        """Have something that is `weakened` reported once somebody reads it; most reports are never read."""
+        self._parts.append((len(self._notes), None, tell))
+        self.weakened += 1
 
     def include(self, place: Place, part: "Report") -> None:
         """Take over what was reported of a part of the schema, whose places start at `place`."""
@@ -73,8 +82,13 @@ class Report:
         for end, place, part in parts:
             for at, effect, message in self._notes[start:end]:
                 yield self._original(steps_of(at)), effect, message
+            if part is not None and not isinstance(part, Report):
+                deferred, part = part, Report()
+                deferred(part)
             if part is not None:
-                yield from (([*steps_of(place), *steps], effect, text) for steps, effect, text in part._flat())
+                for inner, effect, message in part._flat():
+                    steps = [*steps_of(place), *inner]
+                    yield steps if part.origins else self._original(steps), effect, message
             start = end
 
     def _original(self, steps: list[str]) -> list[str]:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from runtime.ai import Tool
 from runtime.ai.formats import convert
 from runtime.ai.formats.report import Report
-from runtime.ai.formats.schema.plain import find_plain
+from runtime.ai.formats.schema.common import are_common
+from runtime.ai.formats.schema.plain import find_plain, is_plain_part
 from runtime.ai.formats.schema.repair import repair
 from runtime.ai.formats.schema.root import flatten
 
@@ -64,7 +65,7 @@ def test_a_schema_that_passes_for_plain_is_left_as_it_is(arguments: Any, definit
     schema = {"type": "object", "properties": arguments, "required": required}
     schema = {**schema, "$defs": definitions} if definitions else schema
     schema = json.loads(json.dumps(schema))  # as it arrives, without parts that are one object
-    if find_plain(schema, {}) is None:
+    if not find_plain(schema, {}):
         return
     report = Report()
     sound = repair(schema, report, {})
@@ -74,6 +75,50 @@ def test_a_schema_that_passes_for_plain_is_left_as_it_is(arguments: Any, definit
     offered = close.definition["function"]["parameters"]
     assert offered.pop("x-odd") is True
     assert quick.definition["function"]["parameters"] == offered
+
+
+SCALARS = st.sampled_from([None, True, 1, -1, 1.0, 0.5, "", "a"])
+USUAL_WORDS = {
+    "description": SCALARS,
+    "default": st.one_of(SCALARS, st.just({"$ref": "#"}), st.just([])),
+    "examples": st.lists(SCALARS, max_size=2),
+    "enum": st.lists(SCALARS, max_size=2),
+    "required": st.lists(KEYS, max_size=2),
+    "pattern": st.just("^a"),
+    **dict.fromkeys(
+        ("const", "minimum", "exclusiveMaximum", "maxLength", "minItems", "deprecated", "uniqueItems"), SCALARS
+    ),
+}
+
+
+def typed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    nesting = {
+        "items": inner,
+        "properties": st.dictionaries(KEYS, inner, max_size=2),
+        "additionalProperties": st.one_of(st.booleans(), inner),
+    }
+    few = st.lists(st.sampled_from([*USUAL_WORDS, *nesting]), max_size=3, unique=True)
+    return few.flatmap(
+        lambda chosen: st.fixed_dictionaries(
+            {"type": TYPES, **{word: {**USUAL_WORDS, **nesting}[word] for word in chosen}}
+        )
+    )
+
+
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=200)
+@given(st.dictionaries(KEYS, st.recursive(typed(st.just({"type": "string"})), typed, max_leaves=4), max_size=2))
+def test_what_passes_for_common_is_plain(arguments: Any) -> None:
+    if are_common(arguments):
+        assert is_plain_part({"properties": arguments}, {})
+
+
+@pytest.mark.parametrize("levels", [9, 10, 20, 2000])
+def test_what_is_nested_deep_is_not_common(levels: int) -> None:
+    part: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        part = {"type": "array", "items": part}
+
+    assert are_common({"a": part}) is (levels <= 10)
 
 
 @pytest.mark.parametrize(
@@ -89,4 +134,4 @@ def test_a_schema_that_passes_for_plain_is_left_as_it_is(arguments: Any, definit
 def test_frequent_schemas_are_plain(argument: Any) -> None:
     node = {"type": "object", "title": "Node", "properties": {"next": {"$ref": "#/$defs/Node"}}}
     plain = {"type": "object", "properties": {"a": argument, "n": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}}
-    assert find_plain(plain, {}) is not None
+    assert find_plain(plain, {})

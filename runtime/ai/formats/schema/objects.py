@@ -13,7 +13,7 @@ from runtime.ai.formats.schema.plain import find_plain
 def make_sound(published: Any, report: Report) -> Schema:
     """The published schema in sound JSON Schema 2020-12, in which nothing refuses what the published one meant."""
     published = _without_dialect(published)
-    if isinstance(published, dict) and find_plain(published, {}) is not None:
+    if isinstance(published, dict) and find_plain(published, {}):
         return published
     return _look_closely(published, report, {})
 
@@ -31,9 +31,9 @@ def to_object(published: Any, report: Report, memory: Memory) -> Whole:
 
 def _to_object(published: Any, report: Report, known: Plain) -> Whole:
     published = _without_dialect(published)
-    texts = find_plain(published, known) if isinstance(published, dict) else None
-    if texts is not None:
-        return Whole(published if "required" in published else {**published, "required": []}, (), texts)
+    text = find_plain(published, known) if isinstance(published, dict) else b""
+    if text:
+        return Whole(published if "required" in published else {**published, "required": []}, (), text)
     from runtime.ai.formats.schema.root import flatten
 
     return Whole(*flatten(_look_closely(published, report, known), report))

@@ -8,11 +8,20 @@ from runtime.ai.formats.format import Schema
 _LONGEST = 400
 
 
+def add(text: str, sentence: str) -> str:
+    """The text with a sentence at its end, unless it says that already."""
+    if not sentence or sentence in text:
+        return text
+    return f"{text} {sentence}" if text else sentence
+
+
 def describe(schema: Schema, *sentences: str) -> Schema:
     """The schema with sentences at the end of its description."""
     said = schema.get("description", "")
-    fresh = [sentence for sentence in sentences if sentence and sentence not in said]
-    return {**schema, "description": " ".join([*filter(None, [said]), *fresh])} if fresh else schema
+    text = said
+    for sentence in sentences:
+        text = add(text, sentence)
+    return schema if text is said else {**schema, "description": text}
 
 
 def count(number: int, noun: str) -> str:

@@ -5,7 +5,6 @@ the rules for OpenAI and Anthropic; a test holds the two to the same verdict. Al
 """
 
 import re
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
@@ -13,6 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, fi
 from runtime.ai.formats.encoding import encode
 from runtime.ai.formats.format import Plain
 from runtime.ai.formats.schema import loops
+from runtime.ai.formats.schema.common import are_common
 from runtime.ai.formats.schema.keywords import words
 from runtime.ai.formats.schema.patterns import is_portable
 
@@ -86,28 +86,27 @@ def is_plain_part(schema: Any, known: Plain) -> bool:
     return _look(schema, encode(schema), known) is not None
 
 
-def find_plain(schema: dict[str, Any], known: Plain) -> Sequence[bytes] | None:
-    """The JSON texts of the arguments, if the schema is an object that every step would leave as it is.
+def find_plain(schema: dict[str, Any], known: Plain) -> bytes:
+    """The JSON text of the arguments, if the schema is an object that every step would leave as it is; else nothing.
 
     A missing `required` is no matter. `known` remembers parts that need no change.
     """
     if schema.get("type") != "object" or not _fits_around(schema):
-        return None
+        return b""
     arguments = schema["properties"]
-    texts = list(map(encode, arguments.values()))
-    has_reference = "$defs" in schema
-    for text, argument in zip(texts, arguments.values(), strict=True):
-        found = _look(argument, text, known)
-        if found is None:
-            return None
-        has_reference = has_reference or found
-    if has_reference:
+    text = encode({"properties": arguments})  # a part of its own, so it may be remembered among the others
+    if text not in known:
+        found = [False] if are_common(arguments) else [_look(part, encode(part), known) for part in arguments.values()]
+        if None in found:
+            return b""
+        known[text] = True in found
+    if known[text] or "$defs" in schema:
         definitions = schema.get("$defs", {})
         if not isinstance(definitions, dict) or not all(is_plain_part(part, known) for part in definitions.values()):
-            return None
-        if not _is_closed(texts, definitions) or loops.has_loop(definitions):
-            return None
-    return texts
+            return b""
+        if not _is_closed(text, definitions) or loops.has_loop(definitions):
+            return b""
+    return text
 
 
 def _look(part: Any, text: bytes, known: Plain) -> bool | None:
@@ -123,10 +122,10 @@ def _look(part: Any, text: bytes, known: Plain) -> bool | None:
     return known[text]
 
 
-def _is_closed(texts: list[bytes], definitions: dict[str, Any]) -> bool:
+def _is_closed(text: bytes, definitions: dict[str, Any]) -> bool:
     """Whether the references lead to all definitions and to nothing else; one in a default counts as well."""
     reached: set[str] = set()
-    waiting = list(texts)
+    waiting = [text]
     while waiting:
         for found in _REFERRED.findall(waiting.pop()):
             name = found.decode()
