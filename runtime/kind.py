@@ -72,6 +72,10 @@ class Context(Protocol):
 class Inspection(Protocol):
     """A resource of a kind as `Kind.inspect` sees it: fields as they stand in the manifest, before any evaluation.
 
+    @property
+    def digest(self) -> str:
+        """What the manifest makes of the resource and of all that it needs, in 16 hexadecimal digits: no secrets."""
+
     `with_environment` says that the user asked to look at this machine as well (`validate --env`): at files, at PATH.
     """
 

@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 from runtime.errors import Error, StartError
 from runtime.kind import Context
 from runtime.masking import Masker
-from runtime.resolver import Node, Resolved, evaluate_per_call
+from runtime.resolver import Node, Resolved, digest_declared, evaluate_per_call
 
 STARTS_AT_ONCE = 16
 
@@ -71,6 +71,11 @@ class OpenContext:
         self._report = report
 
     def warn(self, message: str) -> None:
+        self._node = node
+
+    @property
+    def digest(self) -> str:
+        return digest_declared(self._node)
         self._report.warn(self.name, self._masker(message))
 
     def log(self, message: str) -> None:

@@ -147,6 +147,40 @@ def evaluate_per_call(value: Any, call: Mapping[str, Any]) -> Any:
 def _as_text(value: Any) -> str:
     """A value inside a text: text as it is, everything else as JSON has it."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+def digest_declared(node: Node) -> str:
+    """What the manifest declares of a resource and of all that it needs, as 16 hexadecimal digits.
+
+    Expressions count by their text, so that no secret is in it; how runs are kept does not count.
+    """
+
+    import hashlib
+
+    def plain(value: Any, folder: str) -> Any:
+        if isinstance(value, Include):
+            return {"text": read_included(folder, value)}
+        if isinstance(value, Ref):
+            return {"ref": value.name}
+        if isinstance(value, Mapping):
+            return {key: plain(item, folder) for key, item in value.items() if key != "durable"}
+        return [plain(item, folder) for item in value] if isinstance(value, list) else value
+
+    found = {
+        (each.resource.source.folder, each.name): plain(each.resource.body, each.resource.source.folder)
+        for each in _reach(node)
+        if not each.entry.fits("Durable.Store")
+    }
+    declared = [[name, body] for (_, name), body in sorted(found.items(), key=lambda item: item[0])]
+    encoded = msgspec.json.encode(declared, enc_hook=repr, order="sorted")
+    return hashlib.sha256(encoded).hexdigest()[:16]
+
+
+def _reach(node: Node) -> list[Node]:
+    found = [node]
+    for each in found:
+        found += [needed for needed in each.needs if needed not in found]
+    return found
+
+
 
 
 def _order(links: Links, roots: list[Resource]) -> list[Node]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ToolProvider
+from runtime.ai.durable_field import DurableField, DurableRuns
 from runtime.ai.output_fields import OutputField, make_output_rule, report_output_faults
 from runtime.ai.provider_rules import find_prefix_fault
 from runtime.contracts import Invocable
@@ -155,6 +156,8 @@ class Agent(Kind):
     ] = HistoryLimits()
     output: OutputField = UNSET
 
+    durable: DurableField = UNSET
+
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:
         """PREFIX_INVALID: a prefix that no legal name of a tool of the model's provider can have.
@@ -193,7 +196,14 @@ class Agent(Kind):
             Source(entry.provider, label, entry.prefix, _given(entry.include), entry.exclude)
             for label, entry in zip(labels, self.tool_providers, strict=True)
         ]
-        yield LiveAgent(context.name, self.model, sources, self._rules(context), context.warn, context.mask)
+        agent = LiveAgent(context.name, self.model, sources, self._rules(context), context.warn, context.mask)
+        if not isinstance(self.durable, DurableRuns):
+            yield agent
+            return
+        from runtime.ai.kept import KeptAgent, make_agent_target, read_rules
+
+        with self.durable.store.host(make_agent_target(agent, read_rules(self.durable), context.digest)):
+            yield KeptAgent(agent, self.durable.store)
 
     def _rules(self, context: Context) -> "RunRules":
         from runtime.ai.history import HistoryRule

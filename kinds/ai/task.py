@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
+from runtime.ai.durable_field import DurableField, DurableRuns
 from runtime.contracts import Invocable
 from runtime.json_schema import find_schema_faults
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
@@ -65,6 +66,7 @@ class Task(Kind):
         | UnsetType
     ) = UNSET
     expect: Annotated[Expectation, Meta(description="What has to hold of the answer.")] = Expectation()
+    durable: DurableField = UNSET
 
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:
@@ -86,4 +88,11 @@ class Task(Kind):
             asked["messages"] = self.messages
         inputs = self.inputs if isinstance(self.inputs, dict) else None
         schema = self.expect.schema if isinstance(self.expect.schema, dict) else None
-        yield LiveTask(context, self.agent, asked, inputs, schema, self.expect.that)
+        task = LiveTask(context, self.agent, asked, inputs, schema, self.expect.that)
+        if not isinstance(self.durable, DurableRuns):
+            yield task
+            return
+        from runtime.ai.kept import KeptTask, make_task_target, read_rules
+
+        with self.durable.store.host(make_task_target(task, read_rules(self.durable), context.digest)):
+            yield KeptTask(task, self.durable.store)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 
 class ToolEntry(Fields):
+KEPT = {"idempotentHint": True}
+"""Annotations of what keeps its own runs: the same call gives the same run, and goes on with it."""
+
+
     """One tool."""
 
     tool: Slot[Invocable, "What runs when the model calls the tool."]
@@ -108,7 +112,10 @@ class StaticTools:
             if name in self._entries:
                 raise StartError(f'two of the tools are named "{name}"', resource=context.name)
             self._entries[name] = entry
-        self._tools = [Tool(name, entry.description, entry.parameters) for name, entry in self._entries.items()]
+        self._tools = [
+            Tool(name, entry.description, entry.parameters, KEPT if getattr(entry.tool, "is_kept", False) else {})
+            for name, entry in self._entries.items()
+        ]
 
     @property
     def summary(self) -> str:

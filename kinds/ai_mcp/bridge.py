@@ -21,8 +21,9 @@ SHOWN_RESULT = 2000  # characters of a result that an error quotes
 class McpTools:
     """Keeps the contract `Ai.ToolProvider` over any MCP client."""
 
-    def __init__(self, client: Client, results: str, context: Context) -> None:
+    def __init__(self, client: Client, results: str, context: Context, *, is_resumable: bool = True) -> None:
         self.name = context.name
+        self.is_resumable = is_resumable
         self.client = client
         self.results = results
         self._context = context

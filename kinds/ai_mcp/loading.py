@@ -17,6 +17,7 @@ from runtime.ai.content import flatten
 from runtime.ai.contracts import Tool, ToolResult
 from runtime.ai.formats import convert
 from runtime.errors import Error, ToolError
+from runtime.imported_code import ImportedCode
 from runtime.mcp.contracts import Client
 
 ApiFormat = Literal["openai", "anthropic", "google"]
@@ -147,9 +148,12 @@ async def load_direct_mcp_tools(
 class LogContext:
     """A `runtime.kind.Context` outside of any manifest: what is told goes to the logger `runtime`."""
 
+    digest = ""
+
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self.folder = folder
+        self.code = ImportedCode()
 
     def warn(self, message: str) -> None:
         self._logger().warning("%s: %s", self.name, message)

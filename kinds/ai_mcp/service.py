@@ -109,6 +109,7 @@ class ServiceTools:
 
     def __init__(self, context: Context, service: McpService, rules: ServiceRules) -> None:
         self.name = context.name
+        self.is_resumable = True
         self._service = service
         self._rules = rules
         self._found: list[ServerTool] = []

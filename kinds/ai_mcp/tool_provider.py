@@ -26,6 +26,14 @@ class McpToolProvider(Kind):
             "`both` adds the blocks that are no text, such as images."
         ),
     ] = "structured"
+    resumable: Annotated[
+        bool,
+        Meta(
+            description="Whether a run that is kept can go on with another connection. `false` is for servers with a"
+            " state, such as a browser or a shell: a run that used one ends with ERR_AGENT_RESUMABLE when its process"
+            " dies."
+        ),
+    ] = True
 
     @classmethod
     def known_tools(cls, inspection: Inspection) -> "Sequence[KnownTool] | None":
@@ -42,6 +50,6 @@ class McpToolProvider(Kind):
     async def open(self, context: Context) -> AsyncIterator[ToolProvider]:
         from kinds.ai_mcp.bridge import McpTools
 
-        tools = McpTools(self.client, self.results, context)
+        tools = McpTools(self.client, self.results, context, is_resumable=self.resumable)
         await tools.list_tools()  # a server whose list cannot be read is known at the start, not in the first run
         yield tools

@@ -38,6 +38,10 @@ class McpToolService(Kind):
         | UnsetType
     ) = UNSET
 
+    resumable: Annotated[
+        bool, Meta(description="Whether a run that is kept can go on with other connections; see `AiMcp.ToolProvider`.")
+    ] = True
+
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:
         """SCHEMA_VALUE: a selected server that is not among the clients."""
@@ -79,6 +83,7 @@ class McpToolService(Kind):
         tools = ServiceTools(
             context, McpService(self.clients, context), ServiceRules(self.enabled, self.mode, tuple(selected))
         )
+        tools.is_resumable = self.resumable
         if not self.enabled:
             context.warn("the service is not enabled, so it offers no tools; set `enabled: true`")
         await tools.list_tools()

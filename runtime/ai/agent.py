@@ -14,6 +14,7 @@ from runtime.ai.run import Run, RunRules
 from runtime.ai.tool_set import BoundTool, Offering, Source, ToolSet
 from runtime.ai.wishes import Wishes
 from runtime.errors import AgentError
+from runtime.runs import find_journal
 
 
 class Agent:
@@ -63,7 +64,7 @@ class Agent:
         if wishes is not None:
             rules = self.apply(wishes)
             tools = ExtendedTools(self._tools, wishes.tools) if wishes.tools else tools
-        return Run(self.name, self._model, tools, rules, inputs, self._mask)
+        return Run(self.name, self._model, tools, rules, inputs, self._mask, find_journal())
 
     def apply(self, wishes: Wishes) -> RunRules:
         """The rules of a run with these wishes; raises as `start`."""

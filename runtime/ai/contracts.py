@@ -49,7 +49,8 @@ class ToolProvider(Protocol):
     """Offers tools to agents.
 
     It may also have `is_available`, False while what it speaks for is not there and its list is empty for that reason,
-    and `instructions`, a text on the use of its tools that joins the system text of each agent that has them.
+    `instructions`, a text on the use of its tools that joins the system text of each agent that has them, and
+    `is_resumable`, False where its tools keep a state that ends with this process.
     """
 
     async def list_tools(self) -> Sequence[Tool]:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET, Struct
 
@@ -18,6 +18,9 @@ from runtime.ai.tool_set import Offer, Offering
 from runtime.ai.turn import Call, ToolRules, answer_message, approve_calls, resolve_calls, run_calls
 from runtime.errors import AgentError, Error, ModelError
 from runtime.runs import run_scope
+
+if TYPE_CHECKING:
+    from runtime.ai.journal import RunJournal
 
 
 class RunRules(Struct, frozen=True, kw_only=True):
@@ -46,12 +49,17 @@ class Run:
         rules: RunRules,
         inputs: Mapping[str, Any],
         mask: Callable[[str], str] = str,
+        journal: "RunJournal | None" = None,
     ) -> None:
+        """`journal` is the record of a run that is kept."""
         self.messages: list[Message] = []
         self._spans = RunSpans(agent, model, mask)
         self._agent = agent
         self._model = model
         self._tools = tools
+        self._journal = journal
+        if journal is not None:
+            self._tools, self._model = journal.wrap(tools, model)
         self._rules = rules
         self._inputs = inputs
         self._options = rules.options
@@ -168,10 +176,12 @@ class Run:
         """Run the calls that are not the caller's; the turn and their answers join the messages, in call order."""
         rules, calls = self._rules.tools, [call for call in self._calls if not call.is_callers]
         budget.spend_calls(len(calls))
+        if self._journal is not None:
+            await self._journal.settle_calls(self._agent, calls)
         if rules.approval:
-            calls = await budget.bound(approve_calls(calls, rules, self._agent))
+            calls = await budget.bound(approve_calls(calls, rules, self._agent, self._journal))
         with calling(Caller(budget)):
-            answers = await budget.bound(run_calls(calls, rules, self._spans))
+            answers = await budget.bound(run_calls(calls, rules, self._spans, self._journal))
         wanted = [call.wanted for call in self._calls]
         self.messages.append(Message("assistant", self._text, wanted, provider_data=self._end.provider_data))
         self.messages += [answer_message(answer, call.wanted.name) for answer, call in zip(answers, calls, strict=True)]

@@ -1,6 +1,7 @@
 """A task: an agent's run with what it is asked, and what has to hold of its answer."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from runtime.ai.value_check import ValueCheck
 from runtime.contracts import Invocable
 from runtime.errors import AgentError, ExpectationError
 from runtime.kind import Context
+from runtime.runs import find_journal
 
 
 class Task:
@@ -43,7 +45,11 @@ class Task:
             if faults:
                 raise AgentError(f"the task's inputs do not fit: {faults}", resource=self.name)
         asked = self._context.evaluate(dict(self._asked), {"inputs": given})
-        result = await self._worker.invoke(asked or given)
+        journal = find_journal()
+        if journal is None or hasattr(self._worker, "start"):  # an agent records its steps by itself
+            result = await self._worker.invoke(asked or given)
+        else:
+            result = await journal.invoke(self.name, partial(self._worker.invoke, asked or given))
         self._check(result)
         return result
 

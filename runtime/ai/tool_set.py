@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
+from msgspec import convert as convert_value
 
 from runtime.ai.concurrency import run_all
 from runtime.ai.content import flatten
@@ -192,6 +193,25 @@ class ToolSet:
     def convert(self, bound: Mapping[str, BoundTool]) -> Offer:
         """Tools as the agent's model takes them."""
         return Offer(bound, self._format, self._max_tools)
+
+    def spell(self, offer: Offer) -> list[dict[str, Any]]:
+        """An offer as a JSON value: its tools under their names, each with the provider that it is of."""
+        return [
+            {"name": name, "of": each.source.label, "tool": to_builtins(each.tool)}
+            for name, each in offer.bound.items()
+        ]
+
+    def restore(self, spelled: Sequence[Mapping[str, Any]]) -> Offer:
+        """An offer as it was spelled; the tools of a provider that is no more are not in it."""
+        sources = {source.label: source for source in self._sources}
+        needs_approval = make_filter(self._approval)
+        bound = {}
+        for each in spelled:
+            name, tool = each["name"], convert_value(each["tool"], Tool)
+            if each["of"] in sources:
+                needs = needs_approval(name)
+                bound[name] = BoundTool(tool, name, sources[each["of"]], self._warn, needs_approval=needs)
+        return self.convert(bound)
 
     def _filter(self, source: Source, tools: Sequence[Tool]) -> Sequence[Tool]:
         entries = (*(source.include or ()), *source.exclude)

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 from msgspec import Struct
@@ -17,6 +17,9 @@ from runtime.ai.results import read_output
 from runtime.ai.spans import RunSpans
 from runtime.ai.tool_set import BoundTool, Offer
 from runtime.errors import Error, ExpectationError, ToolError
+
+if TYPE_CHECKING:
+    from runtime.ai.journal import RunJournal
 
 
 class ToolRules(Struct, frozen=True):
@@ -72,19 +75,22 @@ def _unknown(name: str, offer: Offer) -> ToolError:
     return ToolError(f'there is no tool "{name}"; the tools are: {offered}', code="ERR_TOOL_UNKNOWN")
 
 
-async def approve_calls(calls: Sequence[Call], rules: ToolRules, agent: str) -> list[Call]:
+async def approve_calls(
+    calls: Sequence[Call], rules: ToolRules, agent: str, journal: "RunJournal | None" = None
+) -> list[Call]:
     """The calls, those that were refused with a fault; asked for one after the other, before any of the turn runs.
 
     With `rules.on_error` throw the first refusal is raised: `ToolError` ERR_AGENT_APPROVAL.
     """
-    return [await _approve(call, rules, agent) for call in calls]
+    return [await _approve(call, rules, agent, journal) for call in calls]
 
 
-async def _approve(call: Call, rules: ToolRules, agent: str) -> Call:
+async def _approve(call: Call, rules: ToolRules, agent: str, journal: "RunJournal | None") -> Call:
     tool, told = call.tool, call.told
     if tool is None or not tool.needs_approval:
         return call
-    decision = await ask_approval(ApprovalRequest(agent, told.id, tool.name, told.arguments))
+    request = ApprovalRequest(agent, told.id, tool.name, told.arguments)
+    decision = await (ask_approval(request) if journal is None else journal.approve(request))
     if decision.is_approved:
         return call
     reason = f": {decision.reason}" if decision.reason else ""
@@ -94,9 +100,13 @@ async def _approve(call: Call, rules: ToolRules, agent: str) -> Call:
     return Call(call.wanted, told, fault=fault)
 
 
-async def run_calls(calls: Sequence[Call], rules: ToolRules, spans: RunSpans) -> list[ToolAnswered]:
+async def run_calls(
+    calls: Sequence[Call], rules: ToolRules, spans: RunSpans, journal: "RunJournal | None" = None
+) -> list[ToolAnswered]:
     """The answers in call order. With `rules.on_error` throw the first error is raised and ends the others."""
     functions: list[Callable[[], Awaitable[ToolAnswered]]] = [partial(_run, call, rules, spans) for call in calls]
+    if journal is not None:
+        functions = [partial(journal.call, call, make) for call, make in zip(calls, functions, strict=True)]
     return await run_all(functions, rules.parallel)
 
 

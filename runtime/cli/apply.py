@@ -9,6 +9,7 @@ from typing import Any
 from runtime.ai.approval import approvals_by
 from runtime.checks import Checked
 from runtime.cli import approval, bringing_up, cassettes, otel
+from runtime.cli.kept import run_kept
 from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.locking import bring_up_locked
 from runtime.cli.progress import PlainReport
@@ -49,6 +50,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="stay up, and do it again whenever a file changes: only what differs restarts",
     )
+    parser.add_argument(
+        "--run-id",
+        metavar="ID",
+        help="the id of a run that is kept (`durable`): one that is there goes on, or its answer is given",
+    )
     approval.add_arguments(parser)
     otel.add_arguments(parser)
     cassettes.add_arguments(parser)
@@ -59,7 +65,7 @@ def run(options: Namespace) -> int:
     prompt = _read_prompt(options)
     inputs = {**_read_inputs(options.input), **({"prompt": prompt} if prompt is not None else {})}
     checked = bringing_up.read_checked(options, with_lock=True)
-    targets = _targets(checked, options.agent, prompt)
+    targets = _targets(checked, options.agent, options.run_id if prompt is None else prompt)
     changes = cassettes.find_changes(checked, options)
     resolved = bringing_up.resolve_printed(checked, find_roots(checked, targets), options, changes)
 
@@ -74,7 +80,7 @@ def run(options: Namespace) -> int:
         ):
             if targets:
                 with approvals_by(approver):
-                    return await run_targets(live, targets, inputs, options)
+                    return await run_kept(live, targets, inputs, options, report, approver)
             await _tell_what_came_up(live, report)
         return 0
 
@@ -95,8 +101,9 @@ def run(options: Namespace) -> int:
         async with otel.traced(options, report):
             return await apply_watched(checked, resolved, roots, work, report, options)
 
-    if options.watch and ("-" in options.paths or options.trace or options.record or options.replay):
-        raise UsageError('"--watch" goes with files, and not with "--trace", "--record" or "--replay"')
+    excluded = options.trace or options.record or options.replay or options.run_id
+    if options.watch and ("-" in options.paths or excluded):
+        raise UsageError('"--watch" goes with files, and not with "--trace", "--record", "--replay" or "--run-id"')
     return bringing_up.run_until_signal(main, options)
 
 

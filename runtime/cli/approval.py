@@ -5,6 +5,7 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from runtime.ai.approval import ApprovalRequest, Decision
 from runtime.ai.selection import make_filter
@@ -14,8 +15,20 @@ from runtime.cli.progress import PlainReport
 from runtime.cli.terminal_text import reveal, reveal_json
 from runtime.masking import Masker, mask_json
 
+if TYPE_CHECKING:
+    from runtime.ai.uncertainty import UncertainCall
+    from runtime.durable.contracts import Decision as Choice
+
 LONGEST_LINE = 4096
 """Bytes; a terminal gives no longer line."""
+_CHOICES: "dict[str, Choice]" = {
+    "r": "retry",
+    "retry": "retry",
+    "s": "skip",
+    "skip": "skip",
+    "f": "fail",
+    "fail": "fail",
+}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,6 +66,19 @@ class TerminalApprover:
             if (request.agent, request.tool) in self._always:
                 return Decision(True)
             return await self._ask(request)
+
+    async def decide(self, call: "UncertainCall") -> "Choice | None":
+        """Ask what to do with a call that may have been carried out; None where there is no terminal to ask on."""
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return None
+        async with self._turn:
+            arguments = reveal_json(mask_json(call.arguments, self._masker))
+            _show(f"{reveal(call.agent)} had called {reveal(call.tool)} with\n{arguments}\n")
+            _show("when its process died, and the call may have been carried out.\n")
+            _forget_typed()
+            _show("[r]etry it, [s]kip it and tell the model so, [f]ail the run, or leave it waiting: ")
+            word = (await read_line()).strip().lower()
+        return _CHOICES.get(word)
 
     async def _ask(self, request: ApprovalRequest) -> Decision:
         arguments = reveal_json(mask_json(request.arguments, self._masker))

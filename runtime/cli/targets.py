@@ -21,17 +21,32 @@ from runtime.masking import Masker, StreamMasker, mask_json
 from runtime.resource_set import Resource
 
 
-async def run_targets(live: Live, targets: list[Resource], inputs: Mapping[str, Any], options: Namespace) -> int:
+async def run_targets(
+    live: Live,
+    targets: list[Resource],
+    inputs: Mapping[str, Any],
+    options: Namespace,
+    run_ids: Mapping[Resource, str] | None = None,
+) -> int:
     """Run the targets and print their results; the exit code of the first that failed, or 0.
 
-    A single target's error is raised; of several, each error is printed and the others go on.
+    A single target's error is raised; of several, each error is printed and the others go on. `run_ids` are those of
+    the runs that are kept.
     """
     masker = Masker(live.resolved.values.secrets)
     nodes = {node.resource: node for node in live.resolved.nodes}
     trace = TraceFile(options.trace) if options.trace is not None else None
     try:
         works = [
-            _Work(target.title, live.instances[nodes[target]], inputs, options.output, masker, trace, len(targets) > 1)
+            _Work(
+                target.title,
+                _name_run(live.instances[nodes[target]], (run_ids or {}).get(target)),
+                inputs,
+                options.output,
+                masker,
+                trace,
+                len(targets) > 1,
+            )
             for target in targets
         ]
         if len(works) == 1:
@@ -45,6 +60,11 @@ async def run_targets(live: Live, targets: list[Resource], inputs: Mapping[str, 
             trace.close()
     _print_outcomes(works, options.output, masker)
     return next((work.error.exit_status for work in works if work.error is not None), 0)
+
+
+def _name_run(instance: Any, run_id: str | None) -> Any:
+    """What is run, which begins or follows the run of this id."""
+    return instance if run_id is None else instance.named(run_id)
 
 
 class _Work:

@@ -113,6 +113,9 @@ CODES: dict[str, Code] = {
         "an included file lies outside the manifest's folder", "Move the file into the manifest's folder."
     ),
     "COMMAND_NOT_FOUND": _warning("a server's command is not on PATH", "Install it, or write the path of the command."),
+    "EXTRA_MISSING": _warning(
+        "a kind needs an extra of the runtime that is not installed", "Install it; without it nothing starts."
+    ),
     "TOOL_UNKNOWN": _error(
         "a filter names a tool that the locked server does not list",
         "`include` and `exclude` take the names that the server gives its tools, without the prefix, or globs of them. "

@@ -138,6 +138,7 @@ class Slot(Protocol):
         """The JSON value that `work` gives, recorded before anybody sees it; to be asked for once.
 
         What is recorded has no secrets in it (each is `***`); what is given here has, unless it comes from the record.
+        A recorded mapping that lost one says `isMasked: true`.
         What `work` raises is recorded too, unless it is a cancellation: give errors that are to come back as they were
         as values. Raises ERR_DURABLE_TAKEN where another process has taken the run over.
         """
@@ -153,9 +154,11 @@ class Journal(Protocol):
     def reserve(self, name: str) -> Slot:
         """The next place. Places are to be taken in an order that is the same each time; steps may then run at once."""
 
-    async def decide(self, question: Wait) -> Decision:
-        """What to do with an uncertain call by what was decided for this run; where nothing was, the run stops here
-        and is `waiting` from now on."""
+    async def decide(self, question: Wait, ask: Callable[[], Awaitable[Decision | None]]) -> Decision:
+        """What to do with an uncertain call: by what was decided when the run was resumed, or else by `ask`.
+
+        Where that gives None the run is `waiting` from now on; raises ERR_DURABLE_UNCERTAIN, which is not recorded.
+        """
 
     def tell(self, event: Any) -> None:
         """Something happened: it goes to whoever follows the run in this process, and is not recorded."""
@@ -220,7 +223,7 @@ class Store(Protocol):
     async def start(
         self,
         target: str,
-        inputs: Mapping[str, Any],
+        inputs: Mapping[str, Any] | None,
         *,
         run_id: str | None = None,
         queued: bool = False,
@@ -229,11 +232,15 @@ class Store(Protocol):
         """Start a run of a hosted target, or follow the run `run_id` where there is one: finished, elsewhere, or here.
 
         A run of that id which nobody carries on is taken up here. `queued` leaves a new run to any process that hosts
-        the target, by `priority` (1 goes first). `inputs` are JSON values; a started run sees what the caller gave.
-        Raises ERR_DURABLE_SECRET for inputs with the value of a secret in them, ERR_DURABLE_STATE for an id of another
-        target's run, ERR_DURABLE_MANIFEST for one that began under another manifest where the target does not continue
-        such runs.
+        the target, by `priority` (1 goes first). `inputs` are JSON values; with None no run is started, and
+        ERR_DURABLE_UNKNOWN is raised where there is none. Raises ERR_DURABLE_SECRET for inputs with the value of a
+        secret in them, ERR_DURABLE_STATE for an id of another target's run, ERR_DURABLE_MANIFEST for a run that began
+        under another manifest where the target does not continue such runs.
         """
+
+    def release(self) -> None:
+        """From here on whoever does not wait for a run any more leaves it `interrupted`, and cancels nothing: for a
+        process that is about to end while others take its runs over."""
 
     async def drain(self) -> None:
         """Take up no more, and wait until nothing is carried on here."""

@@ -17,7 +17,8 @@ from dbos._serialization import PortableWorkflowError
 from runtime.durable.contracts import RunInfo, Target
 from runtime.durable.database import WORKFLOW, open_engine
 from runtime.durable.following import RunFollower, merge, outside
-from runtime.durable.ledger import DbosLedger, asking, queue_name
+from runtime.durable.intake import Intake, find_intake
+from runtime.durable.ledger import DbosLedger, asking, queue_name, unknown
 from runtime.durable.logs import quiet_logs
 from runtime.durable.record import RunRecord, cancelled, waits
 from runtime.durable.values import Mask, make_plain, spell_error
@@ -39,15 +40,19 @@ class _Active:
 class DbosStore:
     """Keeps the contract `Store`."""
 
-    def __init__(self, ledger: DbosLedger, rules: StoreRules, mask: Mask, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, ledger: DbosLedger, rules: StoreRules, mask: Mask, log: Callable[[str], None], intake: Intake
+    ) -> None:
         self.ledger = ledger
+        self.intake = intake
         self._mask = mask
         self._hosted: dict[str, Target] = {}
         self._active: dict[str, _Active] = {}
         self._fresh: set[str] = set()
         self._followers: dict[str, RunFollower] = {}
         self._is_draining = False
-        self._watch = Watch(ledger, rules, self._hosted, self._active, log)
+        self._is_released = False
+        self._watch = Watch(ledger, rules, self._hosted, self._active, log, intake)
 
     # -- the contract ----------------------------------------------------------------------
 
@@ -67,7 +72,7 @@ class DbosStore:
     async def start(
         self,
         target: str,
-        inputs: Mapping[str, Any],
+        inputs: Mapping[str, Any] | None,
         *,
         run_id: str | None = None,
         queued: bool = False,
@@ -78,6 +83,8 @@ class DbosStore:
         info = await self.ledger.find(run_id) if run_id is not None else None
         if info is not None:
             return await self._follow(hosted, info)
+        if inputs is None:
+            raise unknown(str(run_id))
         run_id = run_id or uuid4().hex
         plain = make_plain(inputs)
         if make_plain(inputs, self._mask) != plain:
@@ -110,8 +117,12 @@ class DbosStore:
         self._watch.sweep_soon()
         return follower
 
+    def release(self) -> None:
+        self._is_released = True
+
     async def drain(self) -> None:
         self._is_draining = self._watch.is_over = True
+        self.intake.close()
         while self._active:
             await next(iter(self._active.values())).over.wait()
 
@@ -158,10 +169,10 @@ class DbosStore:
                 recorded, facts = await asking(lambda: self.ledger.tables.find_record(run_id))
             follower = self._followers.get(run_id)
             tell = follower.tell if follower is not None else _forget
-            journal = RunRecord(run_id, recorded, facts, self._mask, self.ledger.park, tell)
+            ledger = self.ledger
+            journal = RunRecord(run_id, recorded, facts, self._mask, ledger.park, ledger.forget_decision, tell)
             context = copy_context()
-            if follower is not None:
-                merge(context, follower.context)
+            merge(context, follower.context if follower is not None else self.intake.context)
             work = asyncio.create_task(_await(hosted.work(inputs, journal)), context=context)
             return make_plain(await work, self._mask)
         except Error as error:
@@ -175,8 +186,9 @@ class DbosStore:
 
     async def stop(self, run_id: str) -> None:
         """Cancel a run, and wait until nothing of it is under way here."""
-        with suppress(DurableError):  # it is over
-            await self.ledger.cancel(run_id)
+        if not self._is_released:
+            with suppress(DurableError):  # it is over
+                await self.ledger.cancel(run_id)
         active = self._active.get(run_id)
         if active is not None:
             active.task.cancel()
@@ -206,7 +218,8 @@ class DbosStore:
 async def _carry_on(target: str, inputs: dict[str, Any]) -> Any:
     if _open is None:
         raise asyncio.CancelledError
-    return await _open.carry_on(target, inputs)
+    with _open.intake.carrying(str(DBOS.workflow_id), target):
+        return await _open.carry_on(target, inputs)
 
 
 @asynccontextmanager
@@ -224,7 +237,7 @@ async def open_store(
     quiet_logs(log)
     engine = open_engine(rules.url, folder)
     ledger = await asking(lambda: DbosLedger(engine, make_tables=True))
-    store = _open = DbosStore(ledger, rules, mask, log)
+    store = _open = DbosStore(ledger, rules, mask, log, find_intake())
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(store.watch)

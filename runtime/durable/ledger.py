@@ -111,7 +111,7 @@ class DbosLedger:
     async def info(self, run_id: str) -> RunInfo:
         found = await self.find(run_id)
         if found is None:
-            raise _unknown(run_id)
+            raise unknown(run_id)
         return found
 
     async def find(self, run_id: str) -> RunInfo | None:
@@ -127,7 +127,7 @@ class DbosLedger:
         def read() -> RunDetails:
             row = self._find_row(run_id, with_values=True)
             if row is None:
-                raise _unknown(run_id)
+                raise unknown(run_id)
             steps = [_read_step(step) for step in self.client.list_workflow_steps(run_id)]
             info = _read_info(row, self.tables.list())
             inputs = row.input["args"][1] if row.input else {}
@@ -183,6 +183,10 @@ class DbosLedger:
             self.client.cancel_workflow(run_id)
 
         await asking(change)
+
+    async def forget_decision(self, run_id: str) -> None:
+        """What was decided for a run has been done."""
+        await asking(lambda: self.client.update_workflow_attributes(run_id, {"decision": None}, merge=True))
 
     async def fork(self, run_id: str, from_step: int, *, new_id: str | None = None) -> str:
         info = await self.info(run_id)
@@ -283,7 +287,7 @@ def _spell_cause(error: BaseException) -> dict[str, Any]:
     return {"code": "ERR_RUNTIME", "message": str(error)}
 
 
-def _unknown(run_id: str) -> DurableError:
+def unknown(run_id: str) -> DurableError:
     return DurableError(
         f'there is no run "{run_id}"', code="ERR_DURABLE_UNKNOWN", hint='"runtime runs list" shows those that there are'
     )

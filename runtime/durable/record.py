@@ -8,14 +8,14 @@ from dbos import DBOS
 from dbos._error import DBOSUnexpectedStepError, DBOSWorkflowCancelledError, DBOSWorkflowConflictIDError
 
 from runtime.durable.contracts import Decision, Wait
-from runtime.durable.values import Mask, make_plain
+from runtime.durable.values import Mask, mask_plain
 from runtime.errors import DurableError
 
 
 class RunRecord:
     """Keeps the contract `Journal`. `recorded` are the numbers of the steps that earlier attempts recorded.
 
-    `park` puts the run aside until somebody resumes it.
+    `park` puts the run aside until somebody resumes it; `forget` drops a decision, which holds once.
     """
 
     def __init__(
@@ -25,6 +25,7 @@ class RunRecord:
         facts: Mapping[str, Any],
         mask: Mask,
         park: Callable[[str, Wait], Awaitable[None]],
+        forget: Callable[[str], Awaitable[None]],
         tell: Callable[[Any], None],
     ) -> None:
         self.run_id = run_id
@@ -34,16 +35,21 @@ class RunRecord:
         self._decision = facts.get("decision") or {}
         self._mask = mask
         self._park = park
+        self._forget = forget
 
     def reserve(self, name: str) -> "RecordSlot":
         reservation = DBOS.reserve_step()
         number = reservation.step_id
         return RecordSlot(self.run_id, name, number, number in self._recorded, reservation, self._mask)
 
-    async def decide(self, question: Wait) -> Decision:
+    async def decide(self, question: Wait, ask: Callable[[], Awaitable[Decision | None]]) -> Decision:
         if self._decision.get("step") == question.step:
             choice: Decision = self._decision["choice"]
+            await self._forget(self.run_id)
             return choice
+        asked = await ask()
+        if asked is not None:
+            return asked
         await self._park(self.run_id, question)
         raise waits(self.run_id, question)
 
@@ -64,7 +70,7 @@ class RecordSlot:
 
         async def step() -> Any:
             done.append(await work())
-            return make_plain(done[0], self._mask)
+            return mask_plain(done[0], self._mask)
 
         try:
             # What runs when the run is cancelled from elsewhere is stopped within a second.

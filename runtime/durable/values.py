@@ -24,6 +24,14 @@ def make_plain(value: Any, mask: Mask = str) -> Any:
     return walk(msgspec.to_builtins(value))
 
 
+def mask_plain(value: Any, mask: Mask) -> Any:
+    """The same; a mapping that had a secret in it says `isMasked: true`."""
+    masked = make_plain(value, mask)
+    if isinstance(masked, dict) and masked != make_plain(value):
+        return {**masked, "isMasked": True}
+    return masked
+
+
 def _clean(text: str) -> str:
     """The text without halves of surrogate pairs, which come from odd JSON and which no database takes."""
     if text.isascii():

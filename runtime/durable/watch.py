@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from runtime.durable.contracts import Target
 from runtime.durable.database import SCHEMA, Process, find_place
+from runtime.durable.intake import Intake
 from runtime.durable.ledger import APPLICATION, DbosLedger, asking, queue_name
 from runtime.errors import DurableError
 
@@ -56,6 +57,7 @@ class Watch:
         hosted: Mapping[str, Target],
         active: Container[str],
         log: Callable[[str], None],
+        intake: Intake,
     ) -> None:
         self.process_id = f"{os.getpid()}-{uuid4().hex[:12]}"
         self.changed = asyncio.Event()
@@ -67,6 +69,7 @@ class Watch:
         self._hosted = hosted
         self._active = active
         self._log = log
+        self._intake = intake
         self._queues: set[str] = set()
         self._may_sweep = False
         self._lost: dict[str, float] = {}
@@ -114,8 +117,9 @@ class Watch:
                 "notification_listener_polling_interval_sec": 0.05,  # of a thread that has nothing to do, till its end
             }
         )
-        DBOS.listen_queues([queue_name(each.name, each.digest) for each in self._hosted.values()])
+        DBOS.listen_queues([])  # those that are listened to come with the first round, and keep to the intake then
         DBOS.launch()  # from the loop's own thread: this is the loop on which it runs what it takes up
+        self._intake.limit(_get_dbos_instance()._sys_db)
 
     async def _round(self) -> None:
         names = {queue_name(each.name, each.digest): each for each in self._hosted.values()}

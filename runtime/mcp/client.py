@@ -18,6 +18,7 @@ from runtime.mcp.session import MODERN_VERSIONS, Session
 from runtime.mcp.settings import Settings
 from runtime.mcp.spans import tool_call_span
 from runtime.mcp.tool_list import describe_changes, fetch_tools
+from runtime.runs import call_key
 from runtime.telemetry import propagation
 
 LATE_PAUSES = (5.0, 10.0, 20.0, 40.0, 60.0)  # seconds between the tries of an optional server in the background
@@ -25,6 +26,12 @@ FAILED_GRACE = 1.0  # seconds that a server whose start failed gets to leave by 
 
 Dial = Callable[[Connection, float], Awaitable[Wire]]
 """Opens a way to the server, until a moment of the loop's clock; raises `McpError`."""
+
+CALL_KEY = "runtime/idempotencyKey"
+"""In `_meta` of a call that belongs to a kept run: the same when the call is made again, and of no other call.
+
+https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta: what stands before the slash is the prefix.
+"""
 
 
 class McpClient:
@@ -85,7 +92,10 @@ class McpClient:
         tool = next((tool for tool in self._tools if tool["name"] == name), None) if self._settings.is_http else None
         seconds = self._settings.call_timeout if timeout_ms is None else timeout_ms / 1000
         with tool_call_span(name, self.server, is_http=self._settings.is_http) as span:
-            result = await self._ask("tools/call", {"name": name, "arguments": arguments}, seconds, tool)
+            params: dict[str, Any] = {"name": name, "arguments": arguments}
+            if key := call_key():
+                params["_meta"] = {CALL_KEY: key}
+            result = await self._ask("tools/call", params, seconds, tool)
             if result.get("isError"):
                 span.fail("tool_error")
         return result

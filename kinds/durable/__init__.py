@@ -1,0 +1,1 @@
+"""`Durable.*`: stores in which runs are kept."""

@@ -1,0 +1,209 @@
+"""Agents and tasks whose runs are kept in a store: each run survives its process, and goes on where its record ends."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import anyio
+import msgspec
+from msgspec import Struct
+
+from runtime.ai.agent import Agent
+from runtime.ai.contracts import Message, TextDelta, Usage
+from runtime.ai.durable_field import DurableRuns
+from runtime.ai.events import Answer, Event, Failed, Finished, OutputRefused, ToolAnswered, ToolCalled
+from runtime.ai.journal import JournalRules, RunJournal
+from runtime.ai.run import Run
+from runtime.ai.task import Task
+from runtime.ai.tool_set import BoundTool
+from runtime.ai.wishes import Wishes
+from runtime.durable.contracts import Follower, Journal, Store, Target
+from runtime.errors import Error
+from runtime.runs import call_key, find_journal, journaling
+
+
+class KeptAgent:
+    """An agent of which every run is kept, but for those in which the caller has wishes, such as tools of its own."""
+
+    is_kept = True
+
+    def __init__(self, agent: Agent, store: Store, run_id: str | None = None) -> None:
+        self.name = agent.name
+        self._agent = agent
+        self._store = store
+        self._run_id = run_id
+
+    @property
+    def system(self) -> str:
+        """The system text of its manifest."""
+        return self._agent.system
+
+    @property
+    def has_output(self) -> bool:
+        """Whether its answers are structured."""
+        return self._agent.has_output
+
+    async def tools(self) -> Sequence[BoundTool]:
+        """As `Agent.tools`."""
+        return await self._agent.tools()
+
+    def named(self, run_id: str) -> "KeptAgent":
+        """The agent as it begins the run of this id, or goes on with it where there is one."""
+        return KeptAgent(self._agent, self._store, run_id)
+
+    def start(self, inputs: Mapping[str, Any], wishes: Wishes | None = None) -> "Run | KeptRun":
+        """A run that has not begun; raises as `Agent.start`."""
+        if wishes is not None or find_journal() is not None:  # within a kept task it is a part of that one's run
+            return self._agent.start(inputs, wishes)
+        return KeptRun(self.name, self._store, inputs, self._run_id)
+
+    def run(self, inputs: Mapping[str, Any]) -> AsyncGenerator[Event, None]:
+        """One run as it happens; inputs, events and errors as in `Run.events` and `Follower.result`."""
+        return self.start(inputs).events()
+
+    async def invoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """A run's events, collected (`Answer.to_json`)."""
+        answer = Answer()
+        async with aclosing(self.run(inputs)) as events:
+            async for event in events:
+                answer.add(event)
+        return answer.to_json()
+
+
+class KeptTask:
+    """A task of which every run is kept, with all that its agent does."""
+
+    is_kept = True
+
+    def __init__(self, task: Task, store: Store, run_id: str | None = None) -> None:
+        self.name = task.name
+        self._task = task
+        self._store = store
+        self._run_id = run_id
+
+    def named(self, run_id: str) -> "KeptTask":
+        """The task as it begins the run of this id, or goes on with it where there is one."""
+        return KeptTask(self._task, self._store, run_id)
+
+    async def invoke(self, inputs: Mapping[str, Any]) -> Any:
+        """As `Task.invoke`, and as `Follower.result`."""
+        if find_journal() is not None:
+            return await self._task.invoke(inputs)
+        follower = await self._store.start(self.name, inputs, run_id=self._run_id or call_key() or None)
+        async with _cancelled_with(follower):
+            return await follower.result()
+
+
+class KeptRun:
+    """One run that is kept. `messages` is its conversation, where it was carried on in this process."""
+
+    def __init__(self, agent: str, store: Store, inputs: Mapping[str, Any], run_id: str | None) -> None:
+        self._agent = agent
+        self._store = store
+        self._inputs = inputs
+        self._id = run_id or call_key() or None  # as another's tool it is the run of that call
+        self._run: Run | None = None
+
+    @property
+    def messages(self) -> list[Message]:
+        return self._run.messages if self._run is not None else []
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """As `Run.events`. `finish` comes once it is recorded; a run that happened elsewhere is told when it is over.
+
+        Closing the iterator cancels the run.
+        """
+        try:
+            follower = await self._store.start(self._agent, self._inputs or None, run_id=self._id)
+        except Error as error:
+            error.resource = error.resource or self._agent
+            yield Failed.of(error)
+            raise
+        async with _cancelled_with(follower):
+            is_told = False
+            last: Event | None = None
+            while (event := await follower.next_event()) is not None:
+                if isinstance(event, Run):
+                    self._run = event
+                    continue
+                is_told = True
+                if isinstance(event, Finished | Failed):
+                    last = event
+                else:
+                    yield event
+            try:
+                result = await follower.result()
+            except Error as error:
+                error.resource = error.resource or self._agent
+                yield last if isinstance(last, Failed) else Failed.of(error)
+                raise
+            if is_told and last is not None:
+                yield last
+                return
+            for event in read_events(result):
+                yield event
+
+
+@asynccontextmanager
+async def _cancelled_with(follower: Follower) -> AsyncIterator[None]:
+    """Whoever does not wait for the run any more wants it cancelled; of one that is over nothing changes."""
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await follower.cancel()
+
+
+class KeptRules(Struct, frozen=True):
+    """What a manifest says of kept runs; with `continues` also those go on that began under another manifest."""
+
+    journal: JournalRules
+    continues: bool
+
+
+def read_rules(durable: DurableRuns) -> KeptRules:
+    """The rules of the field `durable`."""
+    rules = JournalRules(durable.on_uncertain_tool, durable.retry_safe)
+    return KeptRules(rules, durable.on_manifest_change == "continue")
+
+
+def make_agent_target(agent: Agent, rules: KeptRules, digest: str) -> Target:
+    """What a store hosts of an agent."""
+
+    async def work(inputs: Mapping[str, Any], journal: Journal) -> Any:
+        answer = Answer()
+        with journaling(RunJournal(journal, rules.journal)):
+            run = agent.start(inputs)
+        journal.tell(run)
+        async with aclosing(run.events()) as events:
+            async for event in events:
+                journal.tell(event)
+                answer.add(event)
+        return answer.to_json()
+
+    return Target(name=agent.name, digest=digest, work=work, continues=rules.continues)
+
+
+def make_task_target(task: Task, rules: KeptRules, digest: str) -> Target:
+    """What a store hosts of a task."""
+
+    async def work(inputs: Mapping[str, Any], journal: Journal) -> Any:
+        with journaling(RunJournal(journal, rules.journal)):
+            return await task.invoke(inputs)
+
+    return Target(name=task.name, digest=digest, work=work, continues=rules.continues)
+
+
+def read_events(answer: Mapping[str, Any]) -> list[Event]:
+    """The events that an answer is made of, each turn's text in one piece."""
+    events: list[Event] = []
+    for step in answer["steps"]:
+        if step["text"]:
+            events.append(TextDelta(step["text"]))
+        events += [ToolCalled(**call) for call in step["toolCalls"]]
+        events += [msgspec.convert({"type": "tool-result", **result}, ToolAnswered) for result in step["toolResults"]]
+        if "refused" in step:
+            events.append(OutputRefused(step["refused"]))
+    usage = msgspec.convert(answer["usage"], Usage)
+    events.append(Finished(answer["text"], answer["finishReason"], usage, answer.get("output", msgspec.UNSET)))
+    return events
