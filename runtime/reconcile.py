@@ -39,6 +39,8 @@ def digest_nodes(resolved: Resolved, salt: str = "") -> dict[Node, str]:
 
     for node in resolved.nodes:
         content = [salt, node.entry.name, node.entry.code, node.name, node.resource.source.folder, plain(node.fields)]
+        if node.entry.cls.runs_imported_code:
+            content.append(resolved.code.digest)
         encoded = msgspec.json.encode(content, enc_hook=repr, order="sorted")
         digests[node] = hashlib.sha256(encoded).hexdigest()
     return digests
@@ -112,6 +114,7 @@ class Keeper:
 
     def __init__(self, group: TaskGroup, report: Report) -> None:
         self.warnings: dict[str, str] = {}  # the last one of each resource since it started
+        self.starting: set[str] = set()  # what of the next set is not up yet
         self._current: Generation | None = None
         self._group = group
         self._report = report
@@ -132,7 +135,10 @@ class Keeper:
         async with self._turn:
             old = self._current
             generation = Generation(digest_nodes(resolved, salt))
-            await self._group.start(self._keep, generation, open_set, opener)
+            try:
+                await self._group.start(self._keep, generation, open_set, opener)
+            finally:
+                self.starting.clear()
             self._current = generation
             if old is not None:
                 old.retire()
@@ -149,7 +155,7 @@ class Keeper:
         ) -> AbstractAsyncContextManager[Any]:
             return self._pool.lease(generation.digests[node], node.name, lambda: opener(node, instances, context))
 
-        async with open_set(open_pooled, _QuietReport(self._report, kept, self.warnings)) as generation.live:
+        async with open_set(open_pooled, _QuietReport(self._report, kept, self)) as generation.live:
             task_status.started()
             await generation.until_free()
 
@@ -245,20 +251,23 @@ class _Pool:
 
 
 class _QuietReport(Report):
-    """Tells nothing of the start of what was up already, and keeps what is warned of."""
+    """Tells nothing of the start of what was up already; the keeper notes what starts, and what is warned of."""
 
-    def __init__(self, report: Report, kept: set[str], warnings: dict[str, str]) -> None:
-        self._warnings = warnings
+    def __init__(self, report: Report, kept: set[str], keeper: Keeper) -> None:
+        self._warnings = keeper.warnings
+        self._starting = keeper.starting
         self._report = report
         self._kept = kept
 
     def starting(self, name: str) -> None:
         if name not in self._kept:
             self._warnings.pop(name, None)
+            self._starting.add(name)
             self._report.starting(name)
 
     def ready(self, name: str, seconds: float, summary: str) -> None:
         if name not in self._kept:
+            self._starting.discard(name)
             self._report.ready(name, seconds, summary)
 
     def warn(self, name: str, message: str) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 
 import anyio
@@ -13,6 +13,7 @@ from runtime.cli.locking import bring_up_locked
 from runtime.cli.output import print_error
 from runtime.cli.progress import PlainReport
 from runtime.cli.reading import print_found
+from runtime.diagnostics import Diagnostic
 from runtime.errors import Error, ManifestError
 from runtime.lifecycle import Live, Opener, Report, open_kind
 from runtime.manifest import Include, Sequence, read_sources
@@ -26,7 +27,10 @@ LOOK_SECONDS = 0.5
 
 
 class KeptSet:
-    """The set of the command line under a keeper. `find_roots` says what of it is wanted."""
+    """The set of the command line under a keeper. `find_roots` says what of it is wanted.
+
+    `checked` is up; `seen` was read last, the reading number `readings`, and is not up where there is a `problem`.
+    """
 
     def __init__(
         self,
@@ -36,6 +40,9 @@ class KeptSet:
         options: Namespace,
     ) -> None:
         self.checked: Checked
+        self.seen: Checked
+        self.readings = 0
+        self.problem: Error | None = None
         self.first_look: Mapping[str, object] = {}  # before anything was started: that may take its time
         self._keeper = keeper
         self._find_roots = find_roots
@@ -51,28 +58,41 @@ class KeptSet:
         self.first_look = self.first_look or _look_at(checked, self._options.paths)
         difference = await self._keeper.replace(resolved, open_set, _read_lock(checked), opener)
         self.checked = checked
+        self._note(checked, None)
         return difference
 
     async def reload(self) -> Difference:
         """Read the files again, and bring up what they hold. Raises UsageError, ManifestError, and as `bring_up`."""
-        checked = await anyio.to_thread.run_sync(self._read)
-        if checked.errors:
-            print_found(checked, checked.diagnostics, self._options)
-            raise ManifestError(checked.diagnostics)
+        checked = self.seen
         try:
-            resolved = resolve(checked, self._find_roots(checked))
+            checked = await anyio.to_thread.run_sync(self._read)
+            if checked.errors:
+                raise ManifestError(checked.diagnostics)
+            return await self.bring_up(checked, resolve(checked, self._find_roots(checked)))
         except ManifestError as error:
             print_found(checked, error.diagnostics, self._options)
+            self._note(_with(checked, error.diagnostics), error)
             raise
-        return await self.bring_up(checked, resolved)
+        except Error as error:
+            self._note(checked, error)
+            raise
 
     def look(self) -> Mapping[str, object]:
         """The files that the set depends on, each with what changes when it does."""
         return _look_at(self.checked, self._options.paths)
 
+    def _note(self, seen: Checked, problem: Error | None) -> None:
+        self.seen, self.problem = seen, problem
+        self.readings += 1
+
     def _read(self) -> Checked:
         options = self._options
         return check(read_sources(options.paths), locked=options.locked, lock_file=options.lock)
+
+
+def _with(checked: Checked, found: Iterable[Diagnostic]) -> Checked:
+    """The same set with other findings."""
+    return Checked(checked.sources, checked.resources, checked.scopes, list(found))
 
 
 async def apply_changes(

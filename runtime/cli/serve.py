@@ -84,9 +84,13 @@ def run(options: Namespace) -> int:
 
                 await serve_stdio(keeper, kept.reload, settings, choose, report.tell, signals.ended, applied)
             else:
+                from runtime.serve.reading import Reading
                 from runtime.serve.serving import serve_http
 
-                await serve_http(keeper, kept.reload, settings, choose, report, signals.ended, applied)
+                def read() -> Reading:
+                    return Reading(kept.readings, kept.seen.sources, kept.seen.diagnostics, kept.problem)
+
+                await serve_http(keeper, kept.reload, settings, choose, report, signals.ended, applied, read)
         return signals.code
 
     return bringing_up.run_until_signal(main, options, take=signals.take)

@@ -34,6 +34,10 @@ class PerRunClient:
         return self._first.tools_generation
 
     @property
+    def health(self) -> tuple[str, str]:
+        return self._first.health
+
+    @property
     def summary(self) -> str:
         return self._first.summary
 

@@ -113,6 +113,7 @@ def _draw_box(box: Box, place: Place, link: str) -> ElementTree.Element:
     for (word, text, y), letter in zip(lines, _LETTERS, strict=True):
         shown = ElementTree.SubElement(group, "text", {"class": word, "x": str(_TEXT_LEFT), "y": str(y)})
         shown.text = text if len(text) * letter <= room + 12 else text[: int(room / letter) - 1] + "…"
+        shown.tail = " "  # for those who read it aloud, the name and the kind are two words
     if box.status:
         at = f"translate({place.width - 25:g} 12)"
         ElementTree.SubElement(group, "path", {"class": "state", "d": _STATES[box.status], "transform": at})

@@ -11,20 +11,27 @@ from starlette.types import ASGIApp
 from runtime.errors import Error
 from runtime.serve.chat_completions import ChatRoutes
 from runtime.serve.guard import Guard
-from runtime.serve.page import PageRoutes
+from runtime.serve.page.routes import PageRoutes
 from runtime.serve.plain import PlainRoutes
+from runtime.serve.reading import Reading
 from runtime.serve.responses import BadRequest, answer_error
 from runtime.serve.service import Service
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(service: Service, mcp: ASGIApp, tell: Callable[[str], None]) -> ASGIApp:
-    """The application over a service; `mcp` answers at `/mcp`, `tell` gets a line for each request."""
-    plain, chat, page = PlainRoutes(service), ChatRoutes(service), PageRoutes(service)
+def make_app(service: Service, mcp: ASGIApp, tell: Callable[[str], None], read: Callable[[], Reading]) -> ASGIApp:
+    """The application over a service; `mcp` answers at `/mcp`, `tell` gets a line for each request.
+
+    `read` gives the manifests as they were last read.
+    """
+    plain, chat, page = PlainRoutes(service), ChatRoutes(service), PageRoutes(service, read)
     routes = [
         _route("GET", "/", page.page),
         _route("GET", "/graph", page.graph),
+        _route("GET", "/manifests", page.manifests),
+        _route("GET", "/agents/{name}/tools", page.tools),
+        _route("GET", "/runs/{id}/timeline", page.timeline),
         _route("GET", "/healthz", plain.health),
         _route("GET", "/readyz", plain.ready),
         _route("GET", "/metrics", plain.metrics),

@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from array import array
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Literal
@@ -31,7 +32,10 @@ class TooMuch(Error):
 
 
 class ServedRun:
-    """One run. `events` are masked, each one encoded as JSON; the first has the number 1."""
+    """One run. `events` are masked, each one encoded as JSON; the first has the number 1.
+
+    `times` are when they came, in seconds from the start.
+    """
 
     def __init__(self, target: str, session: str = "") -> None:
         self.id = f"run_{secrets.token_hex(12)}"
@@ -41,6 +45,7 @@ class ServedRun:
         self.seconds = 0.0
         self.status: Status = "queued"
         self.events: list[bytes] = []
+        self.times = array("d")
         self.size = 0
         self.result: Any = None
         self.error: Failed | None = None
@@ -62,6 +67,7 @@ class ServedRun:
         if self.size > MOST_BYTES:
             raise TooMuch(f"the run told more than {MOST_BYTES} bytes")
         self.events.append(line)
+        self.times.append(time.time() - self.created)
         self._wake()
 
     def end(self, status: Status) -> None:

@@ -1,7 +1,7 @@
 """The service behind every protocol: what is live, the runs under way, those that ended."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -78,6 +78,11 @@ class Service:
     def warnings(self) -> Mapping[str, str]:
         """What was last said against each resource, by name."""
         return self._keeper.warnings
+
+    @property
+    def starting(self) -> Collection[str]:
+        """The names of what is being started for the next set."""
+        return self._keeper.starting
 
     async def until_changed(self) -> None:
         """Until another set takes the place of this one, or the service ends."""
