@@ -30,8 +30,8 @@ class Postgres:
         self.url = f"postgresql://{ACCOUNT}@/postgres?host={folder}"
 
     def start(self) -> None:
-        # Nothing is to survive a crash of the machine, and each flush to the disk would cost the test its time.
-        quick = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=50"
+        # What is committed survives the server, and not the machine: flushing to the disk would cost the test its time.
+        quick = "-c fsync=off -c full_page_writes=off -c max_connections=50"
         options = f"-c listen_addresses='' -c unix_socket_directories={self._sockets} {quick}"
         self._control("start", "-l", str(self._sockets / "log"), "-o", options)
 

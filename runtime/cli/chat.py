@@ -19,7 +19,7 @@ from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.locking import bring_up_locked
 from runtime.cli.output import encodable, print_error
 from runtime.cli.progress import PlainReport
-from runtime.cli.session_file import SessionFile, as_data
+from runtime.cli.session_file import SessionFile, as_data, find_file
 from runtime.cli.terminal_text import disarm
 from runtime.cli.turn_view import TurnView
 from runtime.errors import Error, UsageError
@@ -57,7 +57,7 @@ def run(options: Namespace) -> int:
     masker = Masker(resolved.values.secrets)
     kept = None
     if options.session is not None:
-        kept = SessionFile(Path(target.source.folder), options.session, target.title, masker)
+        kept = SessionFile(find_file(Path(target.source.folder)), options.session, target.title, masker)
     said = kept.load() if kept is not None else []
     chats: list[Chat] = []
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from runtime.serve.settings import Settings
 
 TOKEN_VARIABLE = "RUNTIME_SERVE_TOKEN"
+SESSIONS_VARIABLE = "RUNTIME_SERVE_SESSIONS"
 SHORTEST_TOKEN = 16
 
 
@@ -42,6 +43,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--approval-seconds", type=_count(1), default=300, metavar="N", help="for a call that waits for approval (300)"
+    )
+    parser.add_argument(
+        "--sessions",
+        metavar="URL",
+        help=f"where sessions are: sqlite:///FILE or postgresql://..., or {SESSIONS_VARIABLE}",
     )
     parser.add_argument("--watch", action="store_true", help="apply the set again whenever one of its files changes")
     parser.add_argument("--stdio", action="store_true", help="speak MCP over standard input and output, not HTTP")
@@ -178,6 +184,7 @@ def _read_settings(options: Namespace) -> "Settings":
         max_body=options.max_body,
         drain_seconds=options.drain_seconds,
         approval_seconds=options.approval_seconds,
+        sessions=options.sessions or os.environ.get(SESSIONS_VARIABLE, ""),
     )
 
 

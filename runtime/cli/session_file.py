@@ -23,11 +23,16 @@ CREATE TABLE IF NOT EXISTS messages (
 """
 
 
-class SessionFile:
-    """The session of one name with one agent, in the folder `.runtime` beside the manifest."""
+def find_file(folder: Path) -> Path:
+    """Where the sessions of manifests in this folder are, unless somebody says otherwise."""
+    return folder / FOLDER / FILE
 
-    def __init__(self, folder: Path, name: str, agent: str, masker: Masker) -> None:
-        self._file = folder / FOLDER / FILE
+
+class SessionFile:
+    """The session of one name with one agent, in a file."""
+
+    def __init__(self, file: Path, name: str, agent: str, masker: Masker) -> None:
+        self._file = file
         self._key = (name, agent)
         self._masker = masker
 

@@ -22,7 +22,7 @@ from runtime.serve.approvals import Approvals
 from runtime.serve.graph import ServedGraph
 from runtime.serve.metrics import Metrics
 from runtime.serve.runs import Keep, ServedRun, run_masked
-from runtime.serve.sessions import Sessions
+from runtime.serve.sessions import Sessions, open_sessions
 from runtime.serve.settings import Settings
 
 Reload = Callable[[], Awaitable[Difference]]
@@ -39,11 +39,13 @@ class NotFound(Error):
 class Service:
     """Begins runs and remembers them. `graph` is what new runs use; `reload` brings the keeper's next set up."""
 
-    def __init__(self, keeper: Keeper, reload: Reload, settings: Settings, group: TaskGroup) -> None:
+    def __init__(
+        self, keeper: Keeper, reload: Reload, settings: Settings, sessions: Sessions, group: TaskGroup
+    ) -> None:
         self.graph = ServedGraph(keeper.current)
         self._keeper = keeper
         self._reload = reload
-        self._sessions = Sessions(Path(settings.folder))
+        self._sessions = sessions
         self._applying = anyio.Lock()
         self._changed = anyio.Event()
         self.version = 1
@@ -191,12 +193,13 @@ class Service:
             await run_masked(run, instance, inputs, graph.masker, keep, wishes)
             return
         sessions, key = self._sessions, (run.session, run.target)
-        extended = await sessions.extend(*key, inputs, graph.masker)
 
         async def keep_session(messages: list[Message]) -> None:
             await sessions.keep(*key, messages, graph.masker)
 
-        await run_masked(run, instance, extended, graph.masker, keep_session)
+        async with sessions.held(*key):
+            extended = await sessions.extend(*key, inputs)
+            await run_masked(run, instance, extended, graph.masker, keep_session)
 
     def _fail(self, run: ServedRun, error: Error, graph: ServedGraph) -> None:
         mask = graph.masker
@@ -223,7 +226,8 @@ class Service:
 
 @asynccontextmanager
 async def open_service(keeper: Keeper, reload: Reload, settings: Settings) -> AsyncIterator[Service]:
-    """A service over the set that a keeper has up; leaving cancels the runs that are left."""
-    async with anyio.create_task_group() as group:
-        yield Service(keeper, reload, settings, group)
+    """A service over the set that a keeper has up; leaving cancels what still runs. Raises as `open_sessions`."""
+    sessions = open_sessions(settings.sessions, Path(settings.folder))
+    async with sessions as opened, anyio.create_task_group() as group:
+        yield Service(keeper, reload, settings, opened, group)
         group.cancel_scope.cancel()

@@ -11,7 +11,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     `max_runs` run at once, `max_queue` more wait. `max_body` is in bytes. `kept_runs` that have ended can be asked for,
     `kept_bytes` of events at most.
-    A call that waits for approval is refused after `approval_seconds`. Sessions are kept in `folder`.
+    A call that waits for approval is refused after `approval_seconds`. Sessions are
+    kept where the URL `sessions` says, else in `folder`.
     """
 
     host: str = "127.0.0.1"
@@ -24,6 +25,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     drain_seconds: float = 30.0
     approval_seconds: float = 300.0
     folder: str = "."
+    sessions: str = ""
     kept_runs: int = 200
     kept_bytes: int = 64 << 20
 
