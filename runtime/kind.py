@@ -68,13 +68,13 @@ class Context(Protocol):
     def evaluate(self, value: Any, scope: Mapping[str, Any]) -> Any:
         """The value of a `per_call` field with its expressions replaced by what they give in this scope."""
 
-
-class Inspection(Protocol):
-    """A resource of a kind as `Kind.inspect` sees it: fields as they stand in the manifest, before any evaluation.
-
     @property
     def digest(self) -> str:
         """What the manifest makes of the resource and of all that it needs, in 16 hexadecimal digits: no secrets."""
+
+
+class Inspection(Protocol):
+    """A resource of a kind as `Kind.inspect` sees it: fields as they stand in the manifest, before any evaluation.
 
     `with_environment` says that the user asked to look at this machine as well (`validate --env`): at files, at PATH.
     """

@@ -69,13 +69,13 @@ class OpenContext:
         self.folder = Path(node.resource.source.folder)
         self._masker = masker
         self._report = report
-
-    def warn(self, message: str) -> None:
         self._node = node
 
     @property
     def digest(self) -> str:
         return digest_declared(self._node)
+
+    def warn(self, message: str) -> None:
         self._report.warn(self.name, self._masker(message))
 
     def log(self, message: str) -> None:

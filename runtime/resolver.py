@@ -144,9 +144,6 @@ def evaluate_per_call(value: Any, call: Mapping[str, Any]) -> Any:
     return value
 
 
-def _as_text(value: Any) -> str:
-    """A value inside a text: text as it is, everything else as JSON has it."""
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 def digest_declared(node: Node) -> str:
     """What the manifest declares of a resource and of all that it needs, as 16 hexadecimal digits.
 
@@ -181,6 +178,9 @@ def _reach(node: Node) -> list[Node]:
     return found
 
 
+def _as_text(value: Any) -> str:
+    """A value inside a text: text as it is, everything else as JSON has it."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _order(links: Links, roots: list[Resource]) -> list[Node]:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from runtime.known_tools import KnownTool
 
 
-class ToolEntry(Fields):
 KEPT = {"idempotentHint": True}
 """Annotations of what keeps its own runs: the same call gives the same run, and goes on with it."""
 
 
+class ToolEntry(Fields):
     """One tool."""
 
     tool: Slot[Invocable, "What runs when the model calls the tool."]
