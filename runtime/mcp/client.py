@@ -75,6 +75,17 @@ class McpClient:
         """What came up, in a few words."""
         return f"{len(self._tools)} tools, MCP {self._session.version}" if self._session else "not there"
 
+    @property
+    def health(self) -> tuple[str, str]:
+        """`ready`, `starting` or `failed`, and why it is not ready."""
+        failure = self._session.connection.failure if self._session else self._failure
+        if failure is None:
+            return "ready", ""
+        if self._opening.locked():
+            return "starting", f"a connection is being opened: {describe(failure)}"
+        again = "; the next call opens another connection" if self._session and self._settings.restarts else ""
+        return "failed", f"{describe(failure)}{again}"
+
     # -- the contract ----------------------------------------------------------------------
 
     async def list_tools(self) -> Sequence[Mapping[str, Any]]:
