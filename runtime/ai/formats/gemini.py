@@ -27,7 +27,8 @@ def adapt(published: Any, report: Report, memory: Memory) -> Adapted:
 def adapt_parameters(published: Any, report: Report, memory: Memory) -> Adapted:
     """The schema as the Schema message; raises `InexpressibleError` where that would be too large."""
     adapted = _rewrite(published, report, memory, _READ_BY_PARAMETERS)
-    return Adapted(write(adapted.schema, report), adapted.remarks)
+    message, hidden = write(adapted.schema, report)
+    return Adapted(message, [*adapted.remarks, *hidden])
 
 
 def _rewrite(published: Any, report: Report, memory: Memory, read: frozenset[str]) -> Adapted:

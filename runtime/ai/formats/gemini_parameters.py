@@ -1,9 +1,11 @@
 """The API's own Schema message, `parameters`: one type for each schema, no references, no maps, no constants.
 
-What it cannot say is left open and put into words. A schema whose definitions would be too large written out cannot be
-said at all.
+What it cannot say is left open and put into words. References are written out, as many levels of them as there is room
+for.
 """
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from runtime.ai.formats.encoding import encode, write_json
@@ -11,7 +13,7 @@ from runtime.ai.formats.format import InexpressibleError, Schema
 from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema.equality import distinct
-from runtime.ai.formats.schema.keywords import types_of, words
+from runtime.ai.formats.schema.keywords import children, types_of, words
 from runtime.ai.formats.schema.merging import both, either
 from runtime.ai.formats.schema.patterns import is_portable
 from runtime.ai.formats.schema.phrases import describe, list_values, say
@@ -40,23 +42,40 @@ _DEEPEST = 40
 _DEEPEST_ANY = 2
 _MORE_PARTS = 500
 _MOST_TIMES = 4
+_LONGEST_HIDDEN = 2000
+_LEVELS = (_DEEPEST, 8, 5, 4, 3, 2, 1, 0)
 
 
-def write(schema: Schema, report: Report) -> Schema:
-    """An object schema in the keywords of `parametersJsonSchema`, as the Schema message.
+def write(schema: Schema, report: Report) -> tuple[Schema, list[str]]:
+    """An object schema in the keywords of `parametersJsonSchema`, as the Schema message; and what to say besides.
 
-    Raises `InexpressibleError` where that would be too large.
+    Raises `InexpressibleError` where that would be too large even with no reference written out.
     """
     parts = _MORE_PARTS + _MOST_TIMES * encode(schema).count(b"{")
-    writing = _Writing(schema.get("$defs", {}), report, parts)
-    return writing.write({word: value for word, value in schema.items() if word != "$defs"}, None)
+    definitions = schema.get("$defs", {})
+    alone = {word: value for word, value in schema.items() if word != "$defs"}
+    for levels in _LEVELS:
+        own = Report()
+        writing = _Writing(definitions, own, parts, levels)
+        with suppress(_OutOfRoomError):
+            message = writing.write(alone, None)
+            report.include(None, own)
+            return message, _say_hidden(part for name, part in definitions.items() if name not in writing.written)
+    raise InexpressibleError("it is too large for `parameters`, where each part has to be written out")
+
+
+class _OutOfRoomError(Exception):
+    """The message gets too large."""
 
 
 class _Writing:
-    def __init__(self, definitions: dict[str, Any], report: Report, parts: int) -> None:
+    def __init__(self, definitions: dict[str, Any], report: Report, parts: int, levels: int) -> None:
         self._definitions = definitions
         self._report = report
         self._inside: tuple[str, ...] = ()
+        self._levels = levels
+        self.written: set[str] = set()
+        """The definitions that stand in the message somewhere."""
         self._depth = 0
         self._parts = parts
 
@@ -64,7 +83,7 @@ class _Writing:
         """Any schema as a message."""
         self._parts -= 1
         if self._parts < 0:
-            raise InexpressibleError("it is too large for `parameters`, where references have to be written out")
+            raise _OutOfRoomError
         if self._depth > _DEEPEST:
             self._report(place, "weakened", "nested too deep; any object is taken")
             return {"type": "object"}
@@ -77,10 +96,12 @@ class _Writing:
         name = part["$ref"][len(_PREFIX) :]
         notes = {word: part[word] for word in _NOTES if word in part}
         definition = self._definitions[name]
-        if name in self._inside:
-            self._report(place, "weakened", "`parameters` has no recursion; any such value is taken from here on")
+        if name in self._inside or len(self._inside) >= self._levels:
+            why = "has no recursion" if name in self._inside else "has no references, and no room for more of them"
+            self._report(place, "weakened", f"`parameters` {why}; any such value is taken from here on")
             types = types_of(definition)
             return self.write({**notes, **({"type": list(types)} if types else {})}, place)
+        self.written.add(name)
         self._inside = (*self._inside, name)
         fresh = self.write({**definition, **notes}, place)
         self._inside = self._inside[:-1]
@@ -115,8 +136,9 @@ class _Writing:
     def _merge(self, branch: Schema, around: Schema, place: Place) -> Schema:
         if "$ref" in branch:
             name = branch["$ref"][len(_PREFIX) :]
-            if name in self._inside:
+            if name in self._inside or len(self._inside) >= self._levels:
                 return branch
+            self.written.add(name)
             branch = {**self._definitions[name], **{word: branch[word] for word in _NOTES if word in branch}}
 
         def lose(word: str, value: Any) -> None:
@@ -166,6 +188,18 @@ class _Writing:
     def _shown(self, part: Schema) -> Schema:
         shown: Schema = self._definitions[part["$ref"][len(_PREFIX) :]] if "$ref" in part else part
         return shown
+
+
+def _say_hidden(definitions: Iterable[Schema]) -> list[str]:
+    """The descriptions in definitions that are written out nowhere."""
+    texts: dict[str, None] = {}
+    waiting: list[Any] = list(definitions)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            texts.update(dict.fromkeys([part["description"]] if "description" in part else []))
+            waiting += [inner for inner, _ in children(part)]
+    return [f"Deeper inside than shown: {'; '.join(texts)[:_LONGEST_HIDDEN]}"] if texts else []
 
 
 def _without_notes(part: Schema) -> Schema:

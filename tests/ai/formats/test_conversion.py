@@ -124,19 +124,36 @@ def test_entries_point_into_the_published_schema() -> None:
 
 
 def test_a_tool_that_cannot_be_said_is_set_aside_with_the_reason() -> None:
+    part: dict[str, Any] = {"type": "string"}
+    for _ in range(12):  # without references, each level would have to stand in both branches
+        part = {"type": "object", "properties": {"in": part}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
+    wide, plain = Tool("wide", "", {"properties": {"root": part}}), Tool("plain", "", NOTHING)
+    converted = convert([wide, plain], "gemini-parameters")
+    assert [tool.tool for tool in converted.tools] == [plain]
+    assert [(aside.tool, aside.reason) for aside in converted.set_aside] == [
+        (wide, "it is too large for `parameters`, where each part has to be written out")
+    ]
+
+
+def test_references_that_multiply_are_written_out_as_far_as_there_is_room() -> None:
     levels = {
         f"L{n}": {"type": "object", "properties": {key: {"$ref": f"#/$defs/L{n + 1}"} for key in "abcdefgh"}}
         for n in range(9)
     }
-    schema = {"properties": {"root": {"$ref": "#/$defs/L0"}}, "$defs": {**levels, "L9": {"type": "string"}}}
-    wide, plain = Tool("wide", "", schema), Tool("plain", "", NOTHING)
-    converted = convert([wide, plain], "gemini-parameters")
-    assert [tool.tool for tool in converted.tools] == [plain]
-    assert [(aside.tool, aside.reason) for aside in converted.set_aside] == [
-        (wide, "it is too large for `parameters`, where references have to be written out")
-    ]
-    for format in ("openai", "anthropic", "gemini"):
-        assert len(convert([wide], format).encoded) < 3 * len(json.dumps(schema))
+    last = {"type": "string", "description": "Deepest text"}
+    schema = {"properties": {"root": {"$ref": "#/$defs/L0"}}, "$defs": {**levels, "L9": last}}
+    for format in FORMATS:
+        converted = convert([Tool("wide", "", schema)], format)
+        assert not converted.set_aside
+        assert b"Deepest text" in converted.encoded
+        assert len(converted.encoded) < (12 if format == "gemini-parameters" else 3) * len(json.dumps(schema))
+    [tool] = converted.tools
+    assert tool.definition["description"] == "Deeper inside than shown: Deepest text"
+    a = tool.definition["parameters"]["properties"]["root"]["properties"]["a"]
+    assert (a["type"], list(a["properties"])) == ("object", list("abcdefgh"))
+    assert {entry.message for entry in tool.entries} == {
+        "`parameters` has no references, and no room for more of them; any such value is taken from here on"
+    }
 
 
 def test_what_is_renamed_is_in_the_table_and_goes_back() -> None:
