@@ -14,6 +14,8 @@ COMMANDS = {
     "apply": "bring a set of manifests up, run what is asked, take everything down",
     "chat": "talk with an agent of a set of manifests",
     "serve": "run a set of manifests as a service: OpenAI-compatible, MCP, plain HTTP",
+    "worker": "carry on the queued runs of a set of manifests, beside as many other workers as you like",
+    "runs": "list, show, resume, cancel or fork the runs that a store keeps",
     "validate": "prove a set of manifests without starting anything",
     "test": "run the cases of a set of manifests, with no network and no keys",
     "plan": "tell what apply would do, with nothing started",

@@ -82,7 +82,8 @@ class DbosLedger:
         self, *, states: Sequence[RunState] = (), target: str | None = None, limit: int = 100, offset: int = 0
     ) -> list[RunInfo]:
         stored = sorted({row for state in states for row in _STORED[state]}) or None
-        facts = {"target": target} if target is not None else None
+        # SQLite does not look into attributes: there each run is read.
+        facts = {"target": target} if target is not None and self.tables.dialect != "sqlite" else None
 
         def read() -> list[RunInfo]:
             processes = self.tables.list()
@@ -100,7 +101,9 @@ class DbosLedger:
                     load_output=False,
                 )
                 infos = [_read_info(row, processes) for row in rows]
-                found += [info for info in infos if not states or info.state in states]
+                found += [
+                    info for info in infos if (not states or info.state in states) and target in (None, info.target)
+                ]
                 at += PAGE
                 if len(rows) < PAGE:
                     break
