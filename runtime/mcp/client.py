@@ -81,10 +81,8 @@ class McpClient:
         failure = self._session.connection.failure if self._session else self._failure
         if failure is None:
             return "ready", ""
-        if self._opening.locked():
-            return "starting", f"a connection is being opened: {describe(failure)}"
         again = "; the next call opens another connection" if self._session and self._settings.restarts else ""
-        return "failed", f"{describe(failure)}{again}"
+        return "starting" if self._opening.locked() else "failed", f"{describe(failure)}{again}"
 
     # -- the contract ----------------------------------------------------------------------
 

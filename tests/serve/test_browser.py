@@ -83,6 +83,10 @@ def test_the_set_is_drawn_with_the_state_of_each_resource_and_the_reason_of_a_fa
     shown.go("resources/0")
     page.wait_for("document.querySelector('#resource .card')")
     assert "Used by" in page.run("at('resource').innerText")
+    place = page.run("document.querySelector('#resource dd a[href*=manifest]').textContent")
+    page.run("document.querySelector('#resource dd a[href*=manifest]').click()")
+    page.wait_for("document.querySelector('.line.shown')")
+    assert page.run("document.querySelector('.line.shown').dataset.place") == place
 
 
 def test_a_tool_call_is_shown_while_it_runs_and_with_its_result(shown: Shown) -> None:

@@ -14,6 +14,32 @@ from command import LIMIT
 from serving import SECRET, Served, gated
 
 TOKEN = "a-token-for-the-tests"
+SLOW = '''
+"""`Gate.SlowProvider`: is up when somebody says so."""
+
+from contextlib import asynccontextmanager
+
+import anyio
+
+from runtime import Kind, kind
+from runtime.ai import ToolProvider
+
+
+@kind("Gate.SlowProvider", implements=ToolProvider)
+class SlowProvider(Kind):
+    """Is up when somebody says so."""
+
+    port: int
+
+    @asynccontextmanager
+    async def open(self, context):
+        async with await anyio.connect_tcp("127.0.0.1", self.port) as stream:
+            await stream.receive(100)
+        yield self
+
+    async def list_tools(self):
+        return []
+'''
 SOURCES = Path(__file__).parents[2] / "runtime/serve/page"
 
 
@@ -102,6 +128,39 @@ def test_who_waits_for_another_state_is_told_when_it_is_there(service: Served, t
     waiting.join(LIMIT)
 
     assert (applied.status_code, answers) == (200, [first["set"] + 1])
+
+
+def test_what_is_started_in_the_place_of_another_one_is_told_meanwhile(tmp_path: Path) -> None:
+    with gated(tmp_path) as (served, gate):
+        (tmp_path / "gate/slow_provider.py").write_text(SLOW)
+        file = tmp_path / "gated.yaml"
+        file.write_text(file.read_text().replace("Gate.ToolProvider", "Gate.SlowProvider"))
+        applying = threading.Thread(target=lambda: served.client.post("/apply", json={}))
+        applying.start()
+        starting = gate.wait_for_call()
+        meanwhile = served.client.get("/graph").json()
+        starting.sendall(b"go on")
+        applying.join(LIMIT)
+        then = served.client.get("/graph").json()
+
+    assert [each["status"] for each in meanwhile["nodes"]] == ["ready", "starting", "ready"]
+    assert [(each["kind"], each["status"]) for each in then["nodes"]] == [
+        ("Ai.ScriptedModel", "ready"),
+        ("Gate.SlowProvider", "ready"),
+        ("Ai.Agent", "ready"),
+    ]
+
+
+def test_a_set_that_does_not_come_up_is_told_with_the_resource_at_fault(service: Served, tmp_path: Path) -> None:
+    file = tmp_path / "gated.yaml"
+    lost = "---\nkind: Mcp.StdioClient\nmetadata: { name: Lost }\ncommand: /there/is/no/such/program\n"
+    provider = "provider: { kind: AiMcp.ToolProvider, client: !ref Lost }, prefix: l_"
+    file.write_text(file.read_text().replace("[{ provider:", f"[{{ {provider} }}, {{ provider:") + lost)
+    service.client.post("/apply", json={}, headers={"authorization": f"Bearer {TOKEN}"})
+
+    problem = ask(service, "/manifests").json()["problem"]
+    assert (problem["code"], problem["resource"]) == ("ERR_MCP_SPAWN", "Lost")
+    assert ask(service, "/graph").json()["reading"] == {"number": 2, "errors": 0, "warnings": 0, "isApplied": False}
 
 
 def test_the_manifests_are_told_as_they_were_read_last_without_secrets(service: Served, tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ at("chat-form").addEventListener("submit", async (submitted) => {
   at("stop").hidden = true;
 });
 at("prompt").addEventListener("keydown", (key) => {
+  if (key.key === "Escape" && running) at("stop").click();
   if (key.key === "Enter" && !key.shiftKey && !key.isComposing) { key.preventDefault(); at("chat-form").requestSubmit(); }
 });
 at("stop").addEventListener("click", () => ask(`/runs/${running}`, { method: "DELETE" }).catch(sayError));

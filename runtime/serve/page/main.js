@@ -1,7 +1,7 @@
 // Which view is shown, and following the live set.
 
 const VIEWS = ["resources", "chat", "tools", "runs", "run", "manifest"];
-let live = null, shown = "";
+let live = null, shown = "", drawn = "";
 
 function route() {
   const [view, part] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
@@ -21,15 +21,24 @@ async function render() {
   try {
     if (view === "resources") drawResources(live, part);
     else if (view === "chat") { if (part && shown !== location.hash) at("agent").value = part; greet(live); }
+    else if (isDrawn(view)) return;
     else if (view === "tools") { if (part) at("tools-agent").value = part; await loadTools(); }
     else if (view === "runs") await loadRuns();
     else if (view === "run") await loadRun(part);
-    else await loadManifests();
+    else await loadManifests(part);
   } catch (error) {
+    drawn = "";
     if (view === "run") at("run-body").replaceChildren(empty("This run cannot be shown", error.message));
     else tellLost(error.message);
   }
   shown = location.hash;
+}
+
+// Whether a view that people read at length is as it would be drawn again.
+function isDrawn(view) {
+  const last = drawn;
+  drawn = JSON.stringify([location.hash, live.set, live.reading, live.agents]);
+  return drawn === last && (view === "tools" || view === "manifest");
 }
 
 function tellState(graph) {
@@ -78,7 +87,7 @@ async function follow() {
         await render();
       }
     } catch (error) {
-      version = "";
+      version = drawn = "";
       if (error instanceof Refused) { wantToken(error.message); await new Promise((done) => { unlock = done; }); }
       else { tellLost(error.message); await new Promise((done) => setTimeout(done, 1500)); }
     }

@@ -1,6 +1,6 @@
 // The manifests as they were last read, each finding under its line.
 
-async function loadManifests() {
+async function loadManifests(place) {
   const read = await askJson("/manifests"), findings = read.files.flatMap((file) => file.findings);
   const errors = findings.filter((each) => each.severity === "error").length, warnings = findings.length - errors;
   const told = findings.length ? [counted(errors, "error"), counted(warnings, "warning")].join(", ") : "nothing was found in it";
@@ -9,14 +9,18 @@ async function loadManifests() {
     : make("p", { className: "row" }, pill(warnings ? "degraded" : "ready", "applied"), make("span", { className: "faint" }, `This is what is up; ${told}.`)));
   const places = [...at("files").querySelectorAll(".code")].map((each) => each.scrollLeft);
   at("files").replaceChildren(...read.files.map(drawFile));
-  at("files").querySelectorAll(".code").forEach((each, place) => { each.scrollLeft = places[place] || 0; });
+  at("files").querySelectorAll(".code").forEach((each, number) => { each.scrollLeft = places[number] || 0; });
+  const line = place && [...at("files").querySelectorAll(".line")].find((each) => each.dataset.place === place);
+  if (line) { line.classList.add("shown"); line.scrollIntoView({ block: "center" }); }
 }
 
 function drawFile(file) {
   const code = make("div", { className: "code", tabIndex: 0, role: "region", "aria-label": `text of ${file.name}` });
   file.lines.forEach((text, place) => {
     const found = file.findings.filter((each) => each.line === place + 1), worst = found.some((each) => each.severity === "error") ? "error" : found.length ? "warning" : "";
-    code.append(make("div", { className: `line ${worst}` }, make("span", { "aria-hidden": "true" }, String(place + 1)), make("span", {}, ...colour(text))));
+    const line = make("div", { className: `line ${worst}` }, make("span", { "aria-hidden": "true" }, String(place + 1)), make("span", {}, ...colour(text)));
+    line.dataset.place = `${file.name}:${place + 1}`;
+    code.append(line);
     code.append(...found.map((each) => make("div", { className: `finding ${each.severity}` }, make("b", {}, `${each.severity} ${each.code}`), ` ${each.message}`, each.hint ? make("span", {}, each.hint) : "")));
   });
   const errors = file.findings.filter((each) => each.severity === "error").length, warnings = file.findings.length - errors, state = [];

@@ -38,6 +38,7 @@ function drawResource(graph, node) {
   fact(node.status === "ready" ? "Note" : "Reason", node.note);
   fact("Needs", ...links(node.needs.map((id) => graph.nodes[id])));
   fact("Used by", ...links(users));
+  fact("Declared in", make("a", { href: `#/manifest/${encodeURIComponent(`${node.file}:${node.line}`)}` }, `${node.file}:${node.line}`));
   const agent = graph.agents.find((each) => each.name === node.name), more = make("div", { className: "row" });
   if (agent) more.append(make("a", { href: `#/chat/${agent.name}` }, "Chat with it"), make("a", { href: `#/tools/${agent.name}` }, `See its ${counted(agent.tools, "tool")}`));
   at("resource").replaceChildren(make("div", { className: "card" }, make("div", { className: "row" }, make("h2", { className: "flat" }, node.name), pill(node.status)), facts, more));

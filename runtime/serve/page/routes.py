@@ -87,7 +87,8 @@ class PageRoutes:
 
     async def timeline(self, request: Request) -> Response:
         """`GET /runs/{id}/timeline`: what happened when."""
-        return answer_json(make_timeline(self._service.find_run(request.path_params["id"])))
+        run = self._service.find_run(request.path_params["id"])
+        return answer_json(await anyio.to_thread.run_sync(make_timeline, run))
 
     def _look(self) -> tuple[str, list[State]]:
         """How everything is, and a text that is another one whenever something is otherwise."""

@@ -8,7 +8,10 @@ async function loadRuns() {
   at("runs-list").replaceChildren(make("div", { className: "card scroll", tabIndex: 0, role: "region", "aria-label": "List of the runs" }, table(["Run", "Of", "State", "Began", "#Time"], rows, "Runs, the newest first")));
 }
 
+let again = 0;
+
 async function loadRun(id) {
+  clearTimeout(again);
   const [run, line] = await Promise.all([askJson(`/runs/${id}`), askJson(`/runs/${id}/timeline`)]);
   const steps = (run.result && run.result.steps) || run.steps || [], body = at("run-body");
   at("run-title").textContent = `Run of ${run.target}`;
@@ -17,6 +20,8 @@ async function loadRun(id) {
     const stop = make("button", { type: "button" }, "Stop");
     stop.addEventListener("click", () => ask(`/runs/${id}`, { method: "DELETE" }).catch(() => {}));
     actions.push(stop);
+    const here = location.hash;
+    again = setTimeout(() => { if (location.hash === here) loadRun(id).catch(() => {}); }, 1000);
   }
   at("run-actions").replaceChildren(...actions);
   const usage = run.result && run.result.usage, facts = [["Time", seconds(run.seconds)], ["Began", new Date(run.created * 1000).toLocaleTimeString()]];

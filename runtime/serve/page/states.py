@@ -15,7 +15,8 @@ from runtime.serve.graph import ServedGraph
 class State(Struct, frozen=True):
     """A resource and how it fares: `starting`, `ready`, `degraded` (it lacks something it needs) or `failed`.
 
-    `note` says why it is not ready, or what was last said against it; `summary` is what it says of itself.
+    `note` says why it is not ready, or what was last said against it; `summary` is what it says of itself. It is
+    declared at `line` of `file`.
     """
 
     id: int
@@ -26,18 +27,28 @@ class State(Struct, frozen=True):
     note: str
     summary: str
     needs: Sequence[int]
+    file: str
+    line: int
 
 
 def find_states(graph: ServedGraph, warnings: Mapping[str, str], starting: Collection[str]) -> list[State]:
-    """The states of all resources, each after those that it needs; `starting` are being started anew."""
+    """The states of all resources, each after those that it needs.
+
+    Those that are `starting` come in the place of what is up still, so that nothing lacks them.
+    """
     numbers = {node: number for number, node in enumerate(graph.nodes)}
+    nodes, bad = graph.nodes, set[int]()
     states: list[State] = []
     for node in graph.nodes:
         needs = [numbers[need] for need in node.needs]
-        status, note = _find_own(node, graph, starting)
-        lacking = [states[need].name for need in needs if states[need].status != "ready"]
+        status, note = _find_own(node, graph)
+        lacking = [nodes[need].name for need in needs if need in bad]
         if status == "ready" and lacking:
             status, note = "degraded", f"without {', '.join(lacking)}"
+        if status != "ready":
+            bad.add(numbers[node])
+        if node.name in starting:
+            status, note = "starting", "another one is being started in its place"
         warning = warnings.get(node.name, "")
         if not note:
             note = warning
@@ -53,6 +64,8 @@ def find_states(graph: ServedGraph, warnings: Mapping[str, str], starting: Colle
                 graph.masker(note),
                 graph.masker(summary),
                 needs,
+                node.resource.source.name,
+                node.resource.source.position(node.resource.body.start)[0],
             )
         )
     return states
@@ -71,9 +84,7 @@ def draw_states(graph: ServedGraph, states: Sequence[State]) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _find_own(node: Node, graph: ServedGraph, starting: Collection[str]) -> tuple[str, str]:
-    if node.name in starting:
-        return "starting", "it is started anew"
+def _find_own(node: Node, graph: ServedGraph) -> tuple[str, str]:
     instance: Any = graph.live.instances[node]
     health = getattr(instance, "health", None)
     if health is not None:

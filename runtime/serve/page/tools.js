@@ -40,7 +40,7 @@ function drawInside(tool, found) {
   const rows = Object.entries((tool.parameters && tool.parameters.properties) || {});
   if (rows.length) {
     const required = tool.parameters.required || [];
-    inside.append(make("h3", {}, "Parameters"), make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": `parameters of ${tool.name}` }, table(["Name", "Type", "", "Description"], rows.map(([name, schema]) => [make("code", {}, name), typeOf(schema), required.includes(name) ? "required" : "", (schema && schema.description) || ""]), `Parameters of ${tool.name}`)));
+    inside.append(make("h3", {}, "Parameters"), make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": `parameters of ${tool.name}` }, table(["Name", "Type", "Required", "Description"], rows.map(([name, schema]) => [make("code", {}, name), typeOf(schema), required.includes(name) ? "yes" : "", (schema && schema.description) || ""]), `Parameters of ${tool.name}`)));
   } else inside.append(make("p", { className: "faint" }, "It takes no parameters."));
   inside.append(make("h3", {}, "What the conversion did"));
   if (tool.setAside) inside.append(notice("failed", "It is not offered", tool.setAside));
