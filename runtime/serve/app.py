@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from runtime.errors import Error
 from runtime.serve.chat_completions import ChatRoutes
 from runtime.serve.guard import Guard
+from runtime.serve.openapi import Description
 from runtime.serve.page.routes import PageRoutes
 from runtime.serve.plain import PlainRoutes
 from runtime.serve.reading import Reading
@@ -35,6 +36,7 @@ def make_app(service: Service, mcp: ASGIApp, tell: Callable[[str], None], read: 
         _route("GET", "/healthz", plain.health),
         _route("GET", "/readyz", plain.ready),
         _route("GET", "/metrics", plain.metrics),
+        _route("GET", "/openapi.json", Description(bool(service.settings.token)).show),
         Route("/runs", _by_method({"GET": plain.list, "POST": plain.begin}), methods=["GET", "POST"]),
         Route("/runs/{id}", _by_method({"GET": plain.show, "DELETE": plain.cancel}), methods=["GET", "DELETE"]),
         _route("GET", "/runs/{id}/events", plain.follow),
