@@ -10,8 +10,12 @@ SIGTERM: SIGTERM to the whole tree, a second, then SIGKILL. SIGUSR1: SIGKILL at 
 imports as little as it can and nothing of ours.
 """
 
-import os
 import sys
+
+try:
+    import posix as os  # what `os` is made of on Linux: `os` itself would be a fifth of the keeper's start
+except ImportError:
+    import os  # type: ignore[no-redef]  # where no keeper runs, and only what is defined here is wanted
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 POLITE_ON_SIGNAL, POLITE_ON_ORPHAN, POLITE_ON_EXIT = 1.0, 0.4, 0.4  # seconds between SIGTERM and SIGKILL
@@ -36,7 +40,7 @@ def list_children(pid: int) -> list[int]:
             with open(f"/proc/{pid}/task/{task}/children") as stream:
                 found += [int(child) for child in stream.read().split()]
     except OSError:
-        if not os.path.exists("/proc/thread-self/children"):
+        if not os.access("/proc/thread-self/children", os.F_OK):
             return scan_children(pid)
     return found
 
@@ -87,7 +91,7 @@ def start_server(argv: list[str], signals: tuple[int, ...]) -> int:
             os._exit(125)
         for number in signals:
             signal.signal(number, signal.SIG_DFL)
-        os.execvp(argv[0], argv)
+        os.execv(argv[0], argv)
     except OSError as error:
         os.write(2, f"{MARK} {error.strerror or error}\n".encode())
         os._exit(127 if error.errno == 2 else 126)
@@ -150,8 +154,6 @@ class Keeper:
 def keep(runtime: int, argv: list[str]) -> int:
     """Run argv; end all that came of it when it exits, when told to, or when the runtime is gone."""
     import _signal as signal  # the C module: `signal` would load enum, as dear as the interpreter
-    import select
-    import time
 
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     watch = os.pidfd_open(runtime)
@@ -165,7 +167,10 @@ def keep(runtime: int, argv: list[str]) -> int:
     for number in signals:
         signal.signal(number, lambda *_: None)
     keeper = Keeper(start_server(argv, signals))
-    null = os.open(os.devnull, os.O_RDWR)
+    import select  # from here on the server starts, and nothing is urgent
+    import time
+
+    null = os.open("/dev/null", os.O_RDWR)
     for descriptor in (0, 1, 2):  # let go of the pipes: end of file and broken pipe must work as without a keeper
         os.dup2(null, descriptor)
 
