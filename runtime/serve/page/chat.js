@@ -16,9 +16,11 @@ function say(element) {
   if (first) first.remove();
   const near = window.innerHeight + window.scrollY > document.body.scrollHeight - 220;
   at("said").append(element);
-  if (near) window.scrollTo({ top: document.body.scrollHeight });
+  if (near) showLatest();
   return element;
 }
+
+const showLatest = () => window.scrollTo({ top: at("said").querySelector(".said") ? document.body.scrollHeight : 0 });
 
 const sayText = (text, kind) => say(make("div", { className: `said ${kind}` }, text));
 const sayError = (error) => say(notice("failed", error.message, error.hint));

@@ -20,7 +20,7 @@ async function render() {
   document.title = `${at(`${view}-title`).textContent} · ${live.title || "runtime"}`;
   try {
     if (view === "resources") drawResources(live, part);
-    else if (view === "chat") { if (part && shown !== location.hash) at("agent").value = part; greet(live); }
+    else if (view === "chat") { if (part && shown !== location.hash) at("agent").value = part; greet(live); if (!shown.startsWith("#/chat")) showLatest(); }
     else if (isDrawn(view)) return;
     else if (view === "tools") { if (part) at("tools-agent").value = part; await loadTools(); }
     else if (view === "runs") await loadRuns();
@@ -102,9 +102,10 @@ at("token-form").addEventListener("submit", (submitted) => {
   unlock();
 });
 window.addEventListener("hashchange", async () => {
-  const [before] = [shown.split("/")[1]];
+  const before = shown.split("/")[1], after = location.hash.split("/")[1];
+  if (before !== after) window.scrollTo(0, 0);
   await render();
-  if (location.hash.split("/")[1] !== before) { window.scrollTo(0, 0); at("view").focus({ preventScroll: true }); }
+  if (before !== after) at("view").focus({ preventScroll: true });
 });
 // A click on a link of the skip kind must not become a view.
 document.querySelector(".skip").addEventListener("click", (click) => { click.preventDefault(); at("view").focus(); });
