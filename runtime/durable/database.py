@@ -167,7 +167,7 @@ class Tables:
         return self._find_rows(query, queues, most)
 
     def _find_rows(self, query: str, names: Sequence[str], most: int) -> Sequence[Row]:
-        statement = sa.text(query).bindparams(sa.bindparam("names", expanding=True))
+        statement = sa.text(query).bindparams(sa.bindparam("names", type_=sa.Text(), expanding=True))
         with self._engine.begin() as connection:
             rows = connection.execute(statement, {"name": WORKFLOW, "names": list(names), "most": most}).fetchall()
         return [Row(run, process or "", queue or "", _read_facts(facts)) for run, process, queue, facts in rows]
