@@ -205,7 +205,8 @@ class Follower(Protocol):
         ERR_DURABLE_CANCELLED, ERR_DURABLE_UNCERTAIN, ERR_DURABLE_MANIFEST (it waits), ERR_DURABLE_TAKEN."""
 
     async def cancel(self) -> None:
-        """Stop the run for good and wait until nothing of it is under way in this process."""
+        """Stop the run for good and wait until nothing of it is under way in this process; one that is over or waits
+        stays as it is."""
 
 
 @contract("Durable.Store")

@@ -76,6 +76,8 @@ class RunFollower:
         return error if isinstance(error, Error) else Error(f"{type(error).__name__}: {error}")
 
     async def cancel(self) -> None:
+        if self._end is not None and self._end.done():  # it is over, or waits for somebody
+            return
         await self._store.stop(self.run_id)
         if self._end is not None:
             await asyncio.wait([self._end])

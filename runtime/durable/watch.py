@@ -6,6 +6,7 @@ here, says every few seconds that it is alive, and looks for runs whose process 
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ import anyio
 import psutil
 from dbos import DBOS
 from dbos._dbos import _get_dbos_instance
+from dbos._queue import queue_worker_thread
 from dbos._serialization import DBOSPortableJSON
 from msgspec import Struct
 
@@ -117,7 +119,7 @@ class Watch:
                 "notification_listener_polling_interval_sec": 0.05,  # of a thread that has nothing to do, till its end
             }
         )
-        DBOS.listen_queues([])  # those that are listened to come with the first round, and keep to the intake then
+        DBOS.listen_queues([])  # of those that are listened to the first round starts the threads, within the intake
         DBOS.launch()  # from the loop's own thread: this is the loop on which it runs what it takes up
         self._intake.limit(_get_dbos_instance()._sys_db)
 
@@ -140,7 +142,7 @@ class Watch:
 
     def _register(self, name: str, target: Target) -> None:
         rules = target.queue
-        DBOS.register_queue(
+        queue = DBOS.register_queue(
             name,
             global_concurrency=rules.concurrency,
             worker_concurrency=rules.worker_concurrency,
@@ -148,9 +150,12 @@ class Watch:
             polling_interval_sec=POLL_SECONDS[self._tables.dialect],
             on_conflict="always_update",
         )
-        listening = _get_dbos_instance()._listening_queues
-        if listening is not None and name not in listening:
-            listening.append(name)
+        # DBOS's own thread looks for new queues once a second, and finds none: a run that is taken up waits less.
+        dbos, stop = _get_dbos_instance(), threading.Event()
+        thread = threading.Thread(target=queue_worker_thread, args=(stop, dbos, queue), name=name, daemon=True)
+        thread.start()
+        dbos.background_thread_stop_events.append(stop)
+        dbos._background_threads.append(thread)
         self._queues.add(name)
 
     def _sweep(self, own: Mapping[str, Target]) -> list[str]:

@@ -77,7 +77,10 @@ def test_a_valid_set_gives_no_finding(name: str, monkeypatch: pytest.MonkeyPatch
 def test_every_code_is_in_some_golden_pair() -> None:
     seen = {word for path in INVALID.glob("*.out") for word in path.read_text(encoding="utf-8").split()}
 
-    assert CODES.keys() - seen == NEEDS_A_LOCK & CODES.keys()
+    assert CODES.keys() - seen == (NEEDS_A_LOCK | NEEDS_AN_EXTRA_TO_LACK) & CODES.keys()
+
+
+NEEDS_AN_EXTRA_TO_LACK = {"EXTRA_MISSING"}  # tests/kinds/durable/test_store.py
 
 
 NEEDS_A_LOCK = {
