@@ -50,6 +50,7 @@ class DbosStore:
         self._active: dict[str, _Active] = {}
         self._fresh: set[str] = set()
         self._followers: dict[str, RunFollower] = {}
+        self._waiting: set[RunFollower] = set()
         self._is_draining = False
         self._is_released = False
         self._watch = Watch(ledger, rules, self._hosted, self._active, log, intake)
@@ -113,7 +114,7 @@ class DbosStore:
             handle = await asyncio.create_task(begin(), context=follower.context.copy())
         except sa.exc.SQLAlchemyError as error:
             raise DurableError(f"the store does not answer: {error}") from error
-        follower.wait_for(handle)
+        follower.wait_for(handle, self._waiting)
         self._watch.sweep_soon()
         return follower
 
@@ -150,7 +151,7 @@ class DbosStore:
         if is_idle and info.digest != hosted.digest:
             old, new = (queue_name(hosted.name, digest) for digest in (info.digest, hosted.digest))
             await asking(lambda: self.ledger.tables.move(info.id, old, new))
-        follower.wait_for(await DBOS.retrieve_workflow_async(info.id))
+        follower.wait_for(await DBOS.retrieve_workflow_async(info.id), self._waiting)
         self._watch.sweep_soon()
         return follower
 
@@ -210,6 +211,8 @@ class DbosStore:
             active.task.cancel()
         for active in list(self._active.values()):
             await active.over.wait()
+        for follower in list(self._waiting):
+            await follower.leave()
         await self._watch.leave()
         await to_thread.run_sync(DBOS.destroy)
 
@@ -243,6 +246,8 @@ async def open_store(
             group.start_soon(store.watch)
             yield store
             group.cancel_scope.cancel()
+    except BaseExceptionGroup as group_error:
+        raise _leaf(group_error) from None
     finally:
         with anyio.CancelScope(shield=True):
             await store.shut()
@@ -250,6 +255,13 @@ async def open_store(
         _open = None
         # DBOS made its threads the loop's, and they have ended.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
+
+
+def _leaf(error: BaseException) -> BaseException:
+    """The cause inside groups of exceptions."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _await(work: Awaitable[Any]) -> Any:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from dbos import WorkflowHandleAsync
 
 POLL_SECONDS = 0.1
+MOST_POLLS = 50
+"""That all followers of a process make in a second, however many there are."""
 
 
 class Stopping(Protocol):
@@ -39,10 +41,19 @@ class RunFollower:
     def tell(self, event: Any) -> None:
         self._events.put_nowait(event)
 
-    def wait_for(self, handle: "WorkflowHandleAsync[Any]") -> None:
-        """From here on the end of the run is waited for."""
-        self._end = asyncio.create_task(_await_end(handle), context=Context())
+    def wait_for(self, handle: "WorkflowHandleAsync[Any]", waiting: "set[RunFollower]") -> None:
+        """From here on the end of the run is waited for, and this follower is among those that are `waiting`."""
+        waiting.add(self)
+        seconds = max(POLL_SECONDS, len(waiting) / MOST_POLLS)
+        self._end = asyncio.create_task(_await_end(handle, seconds), context=Context())
         self._end.add_done_callback(self._ended)
+        self._end.add_done_callback(lambda _: waiting.discard(self))
+
+    async def leave(self) -> None:
+        """Wait no more; the store is closed."""
+        if self._end is not None:
+            self._end.cancel()
+            await asyncio.wait([self._end])
 
     def _ended(self, task: "asyncio.Task[Any]") -> None:
         if not task.cancelled():
@@ -83,8 +94,8 @@ class RunFollower:
             await asyncio.wait([self._end])
 
 
-async def _await_end(handle: "WorkflowHandleAsync[Any]") -> Any:
-    return await handle.get_result(polling_interval_sec=POLL_SECONDS)
+async def _await_end(handle: "WorkflowHandleAsync[Any]", seconds: float) -> Any:
+    return await handle.get_result(polling_interval_sec=seconds)
 
 
 def outside() -> Context:
