@@ -210,7 +210,7 @@ class JournaledTools:
         self._journal = journal
         self._tools = tools
         self._offer: Offer | None = None
-        self._live: Offer | None = None
+        self._alike: Offer | None = None  # what the providers list, where that is what is offered
         self.model_slot: Slot
 
     @property
@@ -222,22 +222,22 @@ class JournaledTools:
         if self.model_slot.is_recorded and not slot.is_recorded and self._offer is not None:
             return self._offer
         live = await self._tools.offer()
-        if slot.is_recorded or self._offer is None or self._is_other(live):
-            shown = self._tools.spell(live)
+        if self._offer is not None and not slot.is_recorded and (live is self._alike or not self._is_other(live)):
+            self._alike = live
+            return self._offer
+        shown = self._tools.spell(live)
 
-            async def show() -> Any:
-                return shown
+        async def show() -> Any:
+            return shown
 
-            recorded = await self._journal.run(slot, show)
-            self._offer = live if recorded == shown else self._tools.restore(recorded)
-        self._live = live
+        recorded = await self._journal.run(slot, show)
+        is_alike = recorded == shown
+        self._offer, self._alike = (live, live) if is_alike else (self._tools.restore(recorded), None)
         return self._offer
 
     def _is_other(self, live: Offer) -> bool:
-        """Whether the tools are others than those that were recorded last."""
-        if live is self._live or live is self._offer or self._offer is None:
-            return False
-        return self._tools.spell(live) != self._tools.spell(self._offer)
+        """Whether the tools are others than those that are offered."""
+        return self._offer is None or self._tools.spell(live) != self._tools.spell(self._offer)
 
 
 class JournaledModel:
