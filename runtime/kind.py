@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Annotated as Slot  # a checker reads `Slot[Client, "..."]` as `Client`: what it holds in `open()`
 
     from runtime.effects import Effect
+    from runtime.imported_code import ImportedCode
+    from runtime.known_inputs import KnownInputs
     from runtime.known_tools import KnownTool, ToolOffer  # likewise
 else:
 
@@ -56,6 +58,8 @@ class Context(Protocol):
     name: str
     folder: "Path"
 
+    code: "ImportedCode"
+
     def warn(self, message: str) -> None:
         """Tell the user of something that is wrong and does not end the run; secrets are masked."""
 
@@ -81,6 +85,10 @@ class Inspection(Protocol):
 
     with_environment: bool
     folder: "Path"
+
+    @property
+    def code(self) -> "ImportedCode":
+        """The Python that the application's `imports` bring in."""
 
     @property
     def kind(self) -> "type[Kind]":
@@ -128,6 +136,7 @@ class Kind(Fields):
 
     __kind__: ClassVar[str] = ""
     __implements__: ClassVar[tuple[str, ...]] = ()
+    runs_imported_code: ClassVar[bool] = False  # what it does is in files that `imports` bring in
     opens_first: ClassVar[bool] = False  # its opening starts a process: everything else is built while that boots
 
     @classmethod
@@ -141,6 +150,11 @@ class Kind(Fields):
         A provider that hands on what another resource lists asks for it: `inspection.at("client").tools`. Runs with
         nothing started, and only where there is a lock.
         """
+        return None
+
+    @classmethod
+    def known_inputs(cls, inspection: Inspection) -> "KnownInputs | None":
+        """The inputs that a resource of this kind takes when it is run; None where they are not known."""
         return None
 
     @classmethod

@@ -15,6 +15,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.errors import Error, StartError
+from runtime.imported_code import ImportedCode
 from runtime.kind import Context
 from runtime.masking import Masker
 from runtime.resolver import Node, Resolved, digest_declared, evaluate_per_call
@@ -64,8 +65,9 @@ class Live:
 class OpenContext:
     """What a resource gets from the runtime (`runtime.kind.Context`)."""
 
-    def __init__(self, node: Node, masker: Masker, report: Report) -> None:
+    def __init__(self, node: Node, masker: Masker, report: Report, code: ImportedCode) -> None:
         self.name = node.name
+        self.code = code
         self.folder = Path(node.resource.source.folder)
         self._masker = masker
         self._report = report
@@ -116,6 +118,7 @@ class _Supervisor:
         self._report = report
         self._open = opener
         self._masker = Masker(resolved.values.secrets)
+        self._code = resolved.code
 
     def start(self, group: TaskGroup) -> None:
         if not self._owners:
@@ -157,7 +160,7 @@ class _Supervisor:
 
     async def _live(self, owner: _Owner) -> None:
         node = owner.node
-        context = OpenContext(node, self._masker, self._report)
+        context = OpenContext(node, self._masker, self._report, self._code)
         async with AsyncExitStack() as stack:
             async with self._starts:
                 self._report.starting(node.name)

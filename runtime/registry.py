@@ -11,17 +11,20 @@ import sys
 from typing import Any
 
 from runtime.errors import Error
+from runtime.imported_code import ImportedCode
 from runtime.shape import Shape, shape_of
 
 OURS = "kinds"
 ENTRY_POINTS = "runtime.kinds"
 APPLICATION = "Runtime.Application"
+INSTALLED = "python:"
 _OTHER_NAMES = {"Telo.Application": APPLICATION}
 APPLICATION_NAMES = frozenset((APPLICATION, *_OTHER_NAMES))
 _MODULES = {"mcp-client": "Mcp"}
 """Modules of the dialect that design.md section 3 promises to read, where their names are not spelt as ours."""
 
 _NAME = re.compile(r"[A-Z]\w*\.[A-Z]\w*")
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _MODULE = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -69,7 +72,8 @@ class Registry:
     """
 
     def __init__(self) -> None:
-        self.lost_prefixes: set[str] = set()
+        self.code = ImportedCode()
+        self.lost_prefixes: set[str] = self.code.lost_names
         self.local_files: list[str] = []
         self._found: dict[str, Entry | Contract | None] = {}
         self._prefixes: dict[str, str] = {}
@@ -88,11 +92,16 @@ class Registry:
         return name.partition(".")[0] in self.lost_prefixes
 
     def add_import(self, alias: str, source: str, folder: str) -> str | None:
-        """Make `alias` a prefix for a module that we ship, or for a local file or folder; or say why it is none."""
+        """Make `alias` a prefix for a module that we ship, or for a local file or folder; or say why it is none.
+
+        A local file and `python:` with an installed module are code as well, for whoever asks for a function in it.
+        """
         self._found.clear()
         self._names = None
         if source.startswith(("./", "../")):
             problem = self._add_local(alias, os.path.normpath(os.path.join(folder, source)))
+        elif source.startswith(INSTALLED):
+            problem = self._add_installed(alias, source.removeprefix(INSTALLED))
         else:
             problem = self._add_module(alias, source)
         if problem is not None:
@@ -170,20 +179,42 @@ class Registry:
             return f'there is no file or folder "{os.path.basename(path)}"'
         self.local_files += [path, *files]
         entries: dict[str, Entry] = {}
+        has_functions = False
         for file in files:
             shown = os.path.basename(file)
             try:
-                code, values = _digest(file), _run_file(file).values()
-                found = [Entry(value, code) for value in values if getattr(value, "__kind__", "")]
+                code, namespace = _digest(file), _run_file(file)
+                found = [Entry(value, code) for value in namespace.values() if getattr(value, "__kind__", "")]
                 for entry in found:
                     entry.check_shape()
             except (Exception, SystemExit) as error:  # whatever the foreign module raises is the finding
                 return f'"{shown}" cannot be imported: {_reason(error)}'
             entries |= {entry.name.rpartition(".")[2]: entry for entry in found}
-        if not entries:
-            return f'"{os.path.basename(path)}" holds no kind'
+            has_functions = has_functions or _has_functions(namespace)
+            self.code.add_file(alias if file == path else f"{alias}.{shown.removesuffix('.py')}", namespace, code)
+        if not entries and not has_functions:
+            return f'"{os.path.basename(path)}" holds no kind, and no function'
         self._local[alias] = entries
         return None
+
+    def _add_installed(self, alias: str, module: str) -> str | None:
+        from importlib.util import find_spec
+
+        if _DOTTED.fullmatch(module) is None:
+            return f'"{module}" is no name of a Python module'
+        package = module.partition(".")[0]
+        if package not in sys.modules and find_spec(package) is None:  # what is below it is found when it is used
+            return f'no Python module "{package}" is installed'
+        self.code.add_installed(alias, module)
+        return None
+
+
+def _has_functions(namespace: dict[str, Any]) -> bool:
+    own = namespace["__name__"]
+    return any(
+        callable(value) and getattr(value, "__module__", None) == own and not name.startswith("_")
+        for name, value in namespace.items()
+    )
 
 
 def _import(module: str, name: str) -> Entry | Contract | None:

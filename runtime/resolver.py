@@ -15,6 +15,7 @@ from runtime.checks.findings import Findings
 from runtime.checks.includes import read_included
 from runtime.errors import ManifestError, ToolError
 from runtime.expressions import ExpressionError, Scope, split
+from runtime.imported_code import ImportedCode
 from runtime.kind import Kind
 from runtime.manifest import Expression, Include, Ref, Sequence
 from runtime.manifest import Mapping as Fields
@@ -79,11 +80,13 @@ class Node:
 
 
 class Resolved:
-    """What `apply` brings up: nodes in an order in which each follows what it needs, and the texts to mask."""
+    """What `apply` brings up: nodes in an order in which each follows what it needs, the texts to mask, and the Python
+    that is imported."""
 
-    def __init__(self, nodes: list[Node], values: Values) -> None:
+    def __init__(self, nodes: list[Node], values: Values, code: ImportedCode) -> None:
         self.nodes = nodes
         self.values = values
+        self.code = code
 
     def find(self, name: str) -> Node | None:
         """The node of a named resource."""
@@ -113,7 +116,7 @@ def resolve(
             _fill(node, checked, values, seen, findings)
     if findings.diagnostics:
         raise ManifestError(findings.sorted())
-    return Resolved(nodes, values)
+    return Resolved(nodes, values, checked.resources.registry.code)
 
 
 def evaluate(expression: Expression, scope: Scope, values: Mapping[str, Any]) -> Any:

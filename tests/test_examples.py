@@ -19,7 +19,7 @@ NOTE = (MANIFESTS / "files/notes.txt").read_text()
 
 
 def test_the_examples_are_those_that_are_applied_below() -> None:
-    assert EXAMPLES == ["files.yaml", "quickstart.yaml", "remote.yaml"]
+    assert EXAMPLES == ["files.yaml", "function.yaml", "quickstart.yaml", "remote.yaml"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -43,6 +43,14 @@ def test_the_quickstart_answers_with_what_its_tool_gave(place: str, zone: str, t
     assert (call["name"], call["arguments"]) == ("time_get_current_time", {"timezone": zone})
     assert answer["text"] == f"In {zone} it is {time['datetime']}, a {time['day_of_week']}."
     assert (ended.code, left_behind(tmp_path)) == (0, [])
+
+
+def test_function_answers_with_what_the_file_beside_it_says(tmp_path: Path) -> None:
+    question = "What do 3 cups of green tea cost?"
+
+    ended = run(tmp_path, "apply", str(MANIFESTS / "function.yaml"), "--prompt", question, "--quiet")
+
+    assert ended == (0, "3 cups of green tea cost 7.5.\n", "")
 
 
 def read_notes(path: str) -> Any:

@@ -17,7 +17,16 @@ ROWS = (
     ("runtime.checks", "runtime.importing", "runtime.reference", "runtime.editor_schema"),
     ("runtime.lock",),
     ("runtime.graph", "runtime.resource_set", "runtime.registry", "runtime.shape"),
-    ("runtime.effects", "runtime.kind", "runtime.known_tools", "runtime.manifest", "runtime.ai", "runtime.mcp"),
+    (
+        "runtime.effects",
+        "runtime.imported_code",
+        "runtime.kind",
+        "runtime.known_inputs",
+        "runtime.known_tools",
+        "runtime.manifest",
+        "runtime.ai",
+        "runtime.mcp",
+    ),
     (
         "runtime.masking",
         "runtime.expressions",

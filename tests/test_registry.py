@@ -142,7 +142,7 @@ def test_files_of_one_name_in_two_folders_are_two_modules(tmp_path: Path) -> Non
         ("import sys; sys.exit(3)", '"kinds.py" cannot be imported: 3'),
         ("import no_such_module_here", "\"kinds.py\" cannot be imported: No module named 'no_such_module_here'"),
         ("def f(:", '"kinds.py" cannot be imported: invalid syntax (kinds.py, line 1)'),
-        ("x = 1", '"kinds.py" holds no kind'),
+        ("x = 1", '"kinds.py" holds no kind, and no function'),
         (
             KIND.format(name="Odd.Thing").replace("int = 1", "object"),
             '"kinds.py" cannot be imported: no schema can be made of the fields of "Odd.Thing"',

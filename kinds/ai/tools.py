@@ -14,6 +14,7 @@ from runtime.json_schema import find_schema_faults
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
 
 if TYPE_CHECKING:
+    from runtime.known_inputs import KnownInputs
     from runtime.known_tools import KnownTool
 
 
@@ -69,10 +70,16 @@ class Tools(Kind):
 
     @classmethod
     def inspect(cls, inspection: Inspection) -> None:
-        """SCHEMA_VALUE: `parameters` that are no JSON Schema, at the faulty place."""
+        """SCHEMA_VALUE: `parameters` that are no JSON Schema, at the faulty place; inputs that what runs does not take,
+        and those that it lacks."""
         for path, parameters in inspection.find("tools", "*", "parameters"):
             for inside, fault in find_schema_faults(parameters):
                 inspection.report("SCHEMA_VALUE", (*path, *inside), fault)
+        for path, entry in inspection.find("tools", "*"):
+            target = inspection.at(*path, "tool")
+            known = target.kind.known_inputs(target) if target is not None else None
+            if known is not None and isinstance(entry, Mapping):
+                _check_inputs(inspection, path, entry, known)
 
     @classmethod
     def known_tools(cls, inspection: Inspection) -> "Sequence[KnownTool]":
@@ -92,6 +99,28 @@ class Tools(Kind):
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[ToolProvider]:
         yield StaticTools(context, self.tools)
+
+
+def _check_inputs(
+    inspection: Inspection, path: tuple[str | int, ...], entry: Mapping[str, Any], known: "KnownInputs"
+) -> None:
+    """What an entry gives to what runs, by name: its `inputs`, or else the arguments that its `parameters` allow."""
+    inputs, parameters = entry.get("inputs"), entry.get("parameters")
+    if "inputs" in entry:
+        place, given, always = "inputs", inputs, inputs
+    else:
+        place, given = "parameters", parameters.get("properties", {}) if isinstance(parameters, Mapping) else None
+        always = parameters.get("required", []) if isinstance(parameters, Mapping) else None
+    if not isinstance(given, Mapping) or not isinstance(always, Mapping | list):
+        return
+    for name in known.find_unknown(given):
+        where = (*path, place, name) if place == "inputs" else (*path, place, "properties", name)
+        inspection.report("SCHEMA_VALUE", where, f'what runs takes no "{name}"', known.describe())
+    for name in known.find_missing(always):
+        wrong = f'what runs needs "{name}"'
+        if place == "parameters":
+            wrong += ", which is not among the `required` parameters"
+        inspection.report("SCHEMA_VALUE", (*path, place), wrong, known.describe())
 
 
 def _define(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from runtime.ai.content import flatten
 from runtime.ai.contracts import Tool, ToolResult
 from runtime.ai.formats import convert
 from runtime.errors import Error, ToolError
+from runtime.imported_code import ImportedCode
 from runtime.mcp.contracts import Client
 
 ApiFormat = Literal["openai", "anthropic", "google"]
@@ -152,6 +153,7 @@ class LogContext:
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self.folder = folder
+        self.code = ImportedCode()
 
     def warn(self, message: str) -> None:
         self._logger().warning("%s: %s", self.name, message)

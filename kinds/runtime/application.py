@@ -145,7 +145,13 @@ class Secret(Keywords):
 
 Variables = Annotated[dict[str, Variable], Meta(description="Values by name: `${{ variables.name }}`.")]
 Secrets = Annotated[dict[str, Secret], Meta(description="Secrets by name: `${{ secrets.name }}`.")]
-Imports = Annotated[dict[str, str], Meta(description="Prefixes for kinds, and the modules or local files behind them.")]
+Imports = Annotated[
+    dict[str, str],
+    Meta(
+        description="Prefixes for kinds and names for functions, and the modules or local files behind them:"
+        " `./birds.py`, `./birds` for a folder, `python:statistics` for the functions of an installed module."
+    ),
+]
 
 
 @kind("Runtime.Application")

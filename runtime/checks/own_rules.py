@@ -12,6 +12,7 @@ from runtime.resource_set import Resource, ResourceSet
 if TYPE_CHECKING:
     from pathlib import Path  # costs a third of a bare interpreter's start, and hardly a manifest asks for it
 
+    from runtime.imported_code import ImportedCode
     from runtime.known_tools import KnownTool
 
 
@@ -83,6 +84,10 @@ class Inspected:
             locked=self._locked,
             way=self._way,
         )
+
+    @property
+    def code(self) -> "ImportedCode":
+        return self._resources.registry.code
 
     @property
     def folder(self) -> "Path":

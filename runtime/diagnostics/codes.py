@@ -60,7 +60,7 @@ CODES: dict[str, Code] = {
     ),
     "IMPORT_INVALID": _error(
         "an import brings in no kinds",
-        "An import names a module that ships with the runtime, or a local file or folder of kinds.",
+        "An import names a module that ships with the runtime, or a local file or folder of kinds or functions.",
     ),
     "SCHEMA_REQUIRED": _error("a required field is missing", "Add the field."),
     "SCHEMA_UNKNOWN_FIELD": _error(

@@ -19,7 +19,7 @@ from runtime.manifest import Mapping, Source, load
 from runtime.registry import Entry, Registry
 from runtime.resource_set import ResourceSet
 
-TEXTS = ("text", "https://x.example", "2026-11-30", "v1", "ERR_X")
+TEXTS = ("text", "https://x.example", "2026-11-30", "v1", "ERR_X", "birds:count", "30d")
 """Between them they fit the patterns of our fields."""
 SCALARS: list[Any] = [
     None,
