@@ -227,6 +227,8 @@ class DbosLedger:
 
     async def close(self) -> None:
         await to_thread.run_sync(self.client.destroy)
+        # What a thread still asks for somebody who waits no more comes back after this, and is closed then.
+        sa.event.listen(self.engine, "checkin", lambda _, record: record.close())
         self.engine.dispose()
 
     def _find_row(self, run_id: str, *, with_values: bool) -> Any:

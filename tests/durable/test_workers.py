@@ -3,13 +3,11 @@
 import os
 import signal
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from command import left_behind
-from postgres import running_postgres
 
 pytest.importorskip("dbos")
 
@@ -19,12 +17,6 @@ pytestmark = pytest.mark.anyio
 RUNS = int(os.environ.get("RUNTIME_TEST_RUNS", "60"))
 """Of the test with a server; 300 by what is promised, which takes its time."""
 SQLITE = "sqlite:///runs.db"
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    with running_postgres() as server:
-        yield server.url
 
 
 async def share_and_kill(fleet: Fleet, number: int) -> list[int]:
@@ -50,9 +42,9 @@ async def share_and_kill(fleet: Fleet, number: int) -> list[int]:
 
 
 async def test_workers_share_the_runs_of_a_server_and_finish_those_of_one_that_is_killed(
-    tmp_path: Path, postgres: str
+    tmp_path: Path, postgres_url: str
 ) -> None:
-    shares = await share_and_kill(Fleet(tmp_path, postgres), RUNS)
+    shares = await share_and_kill(Fleet(tmp_path, postgres_url), RUNS)
 
     # Of few runs, on a machine with other things to do, one may well get a few more.
     least = 0.4 if RUNS >= 300 else 0.2
