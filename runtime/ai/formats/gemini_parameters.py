@@ -16,7 +16,7 @@ from runtime.ai.formats.schema.equality import distinct
 from runtime.ai.formats.schema.keywords import children, types_of, words
 from runtime.ai.formats.schema.merging import both, either
 from runtime.ai.formats.schema.patterns import is_portable
-from runtime.ai.formats.schema.phrases import describe, list_values, say
+from runtime.ai.formats.schema.phrases import add, describe, list_values, say
 
 _NOTES = ("title", "description", "default")
 _BY_TYPE = {
@@ -40,8 +40,10 @@ _ABOUT = {
 _PREFIX = "#/$defs/"
 _DEEPEST = 40
 _DEEPEST_ANY = 2
-_MORE_PARTS = 500
+_MORE_ROOM = 15_000
 _MOST_TIMES = 4
+_SIZE_OF_PART = 25
+_SIZE_OF_VALUE = 10
 _LONGEST_HIDDEN = 2000
 _LEVELS = (_DEEPEST, 8, 5, 4, 3, 2, 1, 0)
 
@@ -51,12 +53,12 @@ def write(schema: Schema, report: Report) -> tuple[Schema, list[str]]:
 
     Raises `InexpressibleError` where that would be too large even with no reference written out.
     """
-    parts = _MORE_PARTS + _MOST_TIMES * encode(schema).count(b"{")
+    room = _MORE_ROOM + _MOST_TIMES * len(encode(schema))
     definitions = schema.get("$defs", {})
     alone = {word: value for word, value in schema.items() if word != "$defs"}
     for levels in _LEVELS:
         own = Report()
-        writing = _Writing(definitions, own, parts, levels)
+        writing = _Writing(definitions, own, room, levels)
         with suppress(_OutOfRoomError):
             message = writing.write(alone, None)
             report.include(None, own)
@@ -69,7 +71,7 @@ class _OutOfRoomError(Exception):
 
 
 class _Writing:
-    def __init__(self, definitions: dict[str, Any], report: Report, parts: int, levels: int) -> None:
+    def __init__(self, definitions: dict[str, Any], report: Report, room: int, levels: int) -> None:
         self._definitions = definitions
         self._report = report
         self._inside: tuple[str, ...] = ()
@@ -77,12 +79,13 @@ class _Writing:
         self.written: set[str] = set()
         """The definitions that stand in the message somewhere."""
         self._depth = 0
-        self._parts = parts
+        self._room = room
 
     def write(self, part: Schema, place: Place) -> Schema:
         """Any schema as a message."""
-        self._parts -= 1
-        if self._parts < 0:
+        values = len(part.get("enum", ())) + len(part.get("required", ()))
+        self._room -= _SIZE_OF_PART + _SIZE_OF_VALUE * values + len(part.get("description", ""))
+        if self._room < 0:
             raise _OutOfRoomError
         if self._depth > _DEEPEST:
             self._report(place, "weakened", "nested too deep; any object is taken")
@@ -103,6 +106,8 @@ class _Writing:
             return self.write({**notes, **({"type": list(types)} if types else {})}, place)
         self.written.add(name)
         self._inside = (*self._inside, name)
+        if "description" in notes:  # the definition's own stands nowhere else
+            notes["description"] = add(notes["description"], definition.get("description", ""))
         fresh = self.write({**definition, **notes}, place)
         self._inside = self._inside[:-1]
         return fresh
@@ -121,6 +126,7 @@ class _Writing:
     def _any_of(self, part: Schema, place: Place) -> Schema:
         around = {word: value for word, value in _without_notes(part).items() if word != "anyOf"}
         branches = []
+        notes = []
         is_nullable = False
         for index, branch in enumerate(part["anyOf"]):
             inner = ((place, "anyOf"), str(index))
@@ -131,7 +137,9 @@ class _Writing:
                 branches += plain["anyOf"]
             elif plain.get("type") != "null":
                 branches.append(plain)
-        return _unite(branches, part, is_nullable)
+            elif "description" in plain:
+                notes.append(plain["description"])
+        return describe(_unite(branches, part, is_nullable), *notes)
 
     def _merge(self, branch: Schema, around: Schema, place: Place) -> Schema:
         if "$ref" in branch:

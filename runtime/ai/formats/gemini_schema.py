@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from operator import is_
 from typing import Any
 
-from runtime.ai.formats.encoding import encode, write_json
+from runtime.ai.formats.encoding import encode
 from runtime.ai.formats.format import Schema
 from runtime.ai.formats.gemini_values import restrict
 from runtime.ai.formats.place import Place
@@ -15,7 +15,7 @@ from runtime.ai.formats.schema.combining import NOTES, Combining
 from runtime.ai.formats.schema.equality import identity
 from runtime.ai.formats.schema.keywords import types_of, words
 from runtime.ai.formats.schema.merging import either
-from runtime.ai.formats.schema.phrases import add, describe, list_values, say, say_condition, write_out
+from runtime.ai.formats.schema.phrases import add, describe, list_values, say, say_condition, state, write_out
 from runtime.ai.formats.schema.values import NOTES_ONLY
 
 _LEAF = words("type format description title default minimum maximum minItems maxItems")
@@ -217,7 +217,7 @@ class Rewriting:
         where = (place, "oneOf")
         if "anyOf" in part:
             self._report(where, "weakened", '"oneOf" beside "anyOf" is only stated in words')
-            said.append(f"Must also fit one of {write_json(write_out(part['oneOf'], self._hidden))}.")
+            said.append(state("Must also fit one of", write_out(part["oneOf"], self._hidden)))
             return
         fresh["anyOf"] = self._list(part["oneOf"], where)
         effect: Effect = "rewritten" if _are_apart(part["oneOf"], self._definitions) else "weakened"

@@ -10,7 +10,7 @@ from typing import Any
 from runtime.ai.formats.format import Adapted, Plain, Schema, Whole
 from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
-from runtime.ai.formats.schema.keywords import rebuild, types_of
+from runtime.ai.formats.schema.keywords import rebuild, types_of, words
 from runtime.ai.formats.schema.loosening import loosen
 from runtime.ai.formats.schema.merging import either
 from runtime.ai.formats.schema.patterns import to_portable
@@ -18,6 +18,7 @@ from runtime.ai.formats.schema.phrases import describe, say
 from runtime.ai.formats.schema.plain import is_plain_part
 from runtime.ai.formats.schema.root import RULES_OF_THE_WHOLE, state_rules
 
+_JUDGING_MEMBERS = words("$ref allOf anyOf oneOf if contains")
 _REFUSED = "OpenAI does not take the regular expression; only stated in words"
 
 
@@ -50,9 +51,21 @@ def _change_one(part: Schema, place: Place, report: Report) -> Schema:
     if "patternProperties" in part:
         part = _fix_pattern_properties(part, place, report)
     if "items" not in part and "array" in types_of(part):
-        report(place, "rewritten", 'an array without "items" has any members')
-        part = {**part, "items": {}}
+        part = _add_items(part, place, report)
     return part
+
+
+def _add_items(part: Schema, place: Place, report: Report) -> Schema:
+    """A word for the members; it judges all that is left, so `unevaluatedItems` would have nothing more to do."""
+    report(place, "rewritten", 'an array without "items" has any members')
+    if "unevaluatedItems" not in part:
+        return {**part, "items": {}}
+    rest = part["unevaluatedItems"]
+    fresh = {word: value for word, value in part.items() if word != "unevaluatedItems"}
+    if _JUDGING_MEMBERS.isdisjoint(part):
+        return {**fresh, "items": rest}
+    report((place, "unevaluatedItems"), "weakened", "OpenAI wants all members judged; only stated in words")
+    return describe({**fresh, "items": {}}, say("unevaluatedItems", rest))
 
 
 def _fix_pattern(part: Schema, place: Place, report: Report) -> Schema:

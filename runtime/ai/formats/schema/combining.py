@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from runtime.ai.formats.encoding import encode, write_json
+from runtime.ai.formats.encoding import encode
 from runtime.ai.formats.format import Schema
 from runtime.ai.formats.place import Place
 from runtime.ai.formats.report import Report
 from runtime.ai.formats.schema.keywords import words
 from runtime.ai.formats.schema.merging import both
-from runtime.ai.formats.schema.phrases import say, write_out
+from runtime.ai.formats.schema.phrases import say, state, write_out
 
 NOTES = words("title description default deprecated examples example readOnly writeOnly $comment discriminator")
 """Keywords that may stand beside a reference without ruling anything."""
@@ -51,7 +51,7 @@ class Combining:
 
     def lose(self, word: str, value: Any, place: Place, said: list[str]) -> None:
         shown = write_out({word: value}, self._hidden)
-        said.append(say(word, shown.get(word)) or f"Must also fit {write_json(shown)}.")
+        said.append(say(word, shown.get(word)) or state("Must also fit", shown))
         self._report((place, word), "weakened", f'"{word}" cannot be merged here; only stated in words')
 
 

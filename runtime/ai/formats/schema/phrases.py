@@ -4,6 +4,8 @@ from typing import Any
 
 from runtime.ai.formats.encoding import write_json
 from runtime.ai.formats.format import Schema
+from runtime.ai.formats.place import Place
+from runtime.ai.formats.schema.keywords import rebuild
 
 _LONGEST = 400
 
@@ -48,9 +50,8 @@ def say(word: str, value: Any) -> str:
     if word in _COUNTS:
         lead, noun = _COUNTS[word]
         return f"{lead} {count(value, noun)}."
-    if word in _SWITCHES:
-        on, off = _SWITCHES[word]
-        return on if value is True else off if value is False else ""
+    if word in _SWITCHES and isinstance(value, bool):
+        return _SWITCHES[word][not value]
     if word == "enum":
         return list_values(value)
     if word == "const":
@@ -59,15 +60,33 @@ def say(word: str, value: Any) -> str:
         return f"Keys match the regular expression {value['pattern'][:_LONGEST]}"
     if word == "patternProperties":
         return " ".join(
-            f"Keys that match {pattern[:_LONGEST]} hold {write_json(schema)}." for pattern, schema in value.items()
+            state(f"Keys that match {pattern[:_LONGEST]} hold", schema) for pattern, schema in value.items()
         )
     if word == "dependentRequired":
         return " ".join(f"{key} needs {', '.join(needs)}." for key, needs in value.items() if needs)
     if word == "dependentSchemas":
-        return " ".join(f"With {key}, it fits {write_json(schema)}." for key, schema in value.items())
-    if word in _FITS:
-        return f"{_FITS[word]} {write_json(value)}."
-    return ""
+        return " ".join(state(f"With {key}, it fits", schema) for key, schema in value.items())
+    if word == "not":  # what its descriptions say is no advice
+        return f"Must not fit {write_json(value)}."
+    return state(_FITS[word], value) if word in _FITS else ""
+
+
+def state(lead: str, rule: Any) -> str:
+    """A sentence that ends in a rule as JSON, which may be cut; and in full what the rule's descriptions say."""
+    texts: dict[str, None] = {}
+
+    def strip(part: Any, place: Place = None) -> Any:
+        if isinstance(part, list):
+            return [strip(branch) for branch in part]
+        if not isinstance(part, dict):
+            return part
+        if isinstance(part.get("description"), str):
+            texts[part["description"]] = None
+            part = {word: value for word, value in part.items() if word != "description"}
+        return rebuild(part, place, strip)
+
+    sentence = f"{lead} {write_json(strip(rule))}."
+    return " ".join([sentence, *filter(None, texts)])
 
 
 def write_out(value: Any, definitions: dict[str, Any], levels: int = 2) -> Any:
@@ -122,8 +141,9 @@ _SWITCHES = {
     "unevaluatedItems": ("", "No other members."),
 }
 _FITS = {
-    "not": "Must not fit",
     "contains": "Has a member that fits",
     "propertyNames": "Keys fit",
     "contentSchema": "Its content fits",
+    "unevaluatedProperties": "Other keys hold",
+    "unevaluatedItems": "Other members fit",
 }

@@ -18,6 +18,7 @@ _NESTING = ONE | MANY | {"additionalItems"}
 _MAPS = MAPS | {"definitions", "dependencies"}
 _REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
 _HOLDERS = words("properties $defs definitions patternProperties components schemas")
+_NAMING = words("$id id $anchor $dynamicAnchor")
 _PERCENT = re.compile("%([0-9A-Fa-f]{2})")
 _ILLEGAL_RUN = re.compile("[^A-Za-z0-9_.-]+")
 _NAME_LIMIT = 64
@@ -31,6 +32,7 @@ class References:
         self._root = root
         self._places: dict[int, Place] = {}
         self._resources: dict[str, dict[str, Any]] = {}
+        self._addresses: dict[int, str] = {}
         self._tails: dict[str, dict[str, Any]] = {}
         self._anchors: dict[str, dict[str, Any]] = {}
         self._base: dict[int, dict[str, Any]] = {}
@@ -81,7 +83,7 @@ class References:
             if not isinstance(schema, dict) or id(schema) in self._places:
                 continue
             self._places[id(schema)] = place
-            if any(word in schema for word in ("$id", "$anchor", "$dynamicAnchor")):
+            if not _NAMING.isdisjoint(schema):
                 base = self._register(schema, base)
             if any(isinstance(schema.get(word), str) for word in _REFERRING):
                 self._base[id(schema)] = base
@@ -94,15 +96,18 @@ class References:
         for word in ("$anchor", "$dynamicAnchor"):
             if isinstance(schema.get(word), str):
                 self._anchors.setdefault(schema[word], schema)
-        identity = schema.get("$id")
+        identity = schema.get("$id", schema.get("id"))  # draft-04 has no `$` there
         if not isinstance(identity, str):
             return base
-        if identity.startswith("#"):  # draft-06 and draft-07 spell an anchor so
+        if identity.startswith("#"):  # up to draft-07, an anchor is spelled so
             self._anchors.setdefault(identity[1:], schema)
             return base
-        identity = identity.removesuffix("#")
-        self._resources.setdefault(identity, schema)
-        self._tails.setdefault(_tail(identity), schema)
+        address = _join(self._addresses.get(id(base), ""), identity.removesuffix("#"))
+        self._resources.setdefault(address, schema)
+        self._tails.setdefault(_tail(address), schema)
+        if "$id" not in schema:  # as like as not a note of a generator, which no reference goes by
+            return base
+        self._addresses[id(schema)] = address
         return schema
 
     def _resolve(self, schema: dict[str, Any]) -> tuple[dict[str, Any] | bool, Place] | None:
@@ -110,7 +115,7 @@ class References:
         address, _, fragment = reference.partition("#")
         base = self._base[id(schema)]
         if address:
-            resource = self._resource(address)
+            resource = self._resource(address, base)
             if resource is None:
                 return self._resolve_loosely(reference)
             base = resource
@@ -128,9 +133,10 @@ class References:
             return found, place or self._places.get(id(found))
         return (found, place) if isinstance(found, bool) else None
 
-    def _resource(self, address: str) -> dict[str, Any] | None:
-        if address in self._resources or "://" in address:
-            return self._resources.get(address)
+    def _resource(self, address: str, base: dict[str, Any]) -> dict[str, Any] | None:
+        joined = _join(self._addresses.get(id(base), ""), address)
+        if joined in self._resources or "://" in address:
+            return self._resources.get(joined)
         return self._tails.get(_tail(address))
 
     def _resolve_loosely(self, reference: str) -> tuple[dict[str, Any] | bool, Place] | None:
@@ -188,6 +194,18 @@ def _follow(node: Any, fragment: str) -> tuple[Any, Place]:
 def _is_definition(place: Place) -> bool:
     steps = steps_of(place)
     return len(steps) == 2 and steps[0] in ("$defs", "definitions")
+
+
+def _join(base: str, address: str) -> str:
+    """An address that may be relative to the one of the schema around it (RFC 3986)."""
+    if not base:
+        return address
+    from urllib.parse import urljoin
+
+    try:
+        return urljoin(base, address)
+    except ValueError:  # what has a bracket where an IPv6 address would be
+        return address
 
 
 def _tail(address: str) -> str:
