@@ -6,7 +6,6 @@ server. `sse-retry`, which judges delays of a tenth of a second, is not among th
 
 import json
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,11 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from servers.npm import NPM
+from servers.npm import NODE, SUITE, needs_conformance_suite
 
-SUITE = NPM / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
-NODE = NPM / "node_modules" / f"node-linux-{'arm64' if platform.machine() == 'aarch64' else 'x64'}" / "bin/node"
-"""The suite needs Node 22; its packages bring one for Linux, whatever the machine has."""
 CLIENT = f"{sys.executable} {Path(__file__).with_name('conformance') / 'client.py'}"
 SECONDS = 120
 AT_ONCE = 3
@@ -49,10 +45,7 @@ LEGS = [
 ]
 """Scenario and revision of the protocol; an extension belongs to none."""
 
-pytestmark = pytest.mark.skipif(
-    not (SUITE.is_file() and NODE.is_file()),
-    reason="no conformance suite, or no Node 22 for it, in tests/npm: on Linux, install npm, then run `make test`",
-)
+pytestmark = needs_conformance_suite
 
 
 @pytest.fixture(scope="module")

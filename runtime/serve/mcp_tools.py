@@ -1,25 +1,35 @@
 """What MCP clients see of a service: each agent as a tool, or the tools of one agent as they are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import mcp_types as types
 import msgspec
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 from runtime.ai.contracts import Image, Text
 from runtime.errors import Error, ToolError
 from runtime.masking import Masker, mask_json
 from runtime.serve.graph import ServedGraph
+from runtime.serve.runs import ServedRun
 from runtime.serve.service import Service
 from runtime.version import VERSION
 
+Report = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Tells the caller how far its call is, where the caller wants to know: a number that grows, of how many, in words."""
 ASKED = {
     "type": "object",
     "properties": {"prompt": {"type": "string", "description": "What to ask the agent."}},
     "required": ["prompt"],
     "additionalProperties": False,
 }
+
+
+class UnknownTool(ToolError):
+    """There is no such tool."""
+
+    code = "ERR_TOOL_UNKNOWN"
 
 
 class AgentTools:
@@ -32,8 +42,8 @@ class AgentTools:
         graph = self._service.graph
         return [types.Tool(name=name, description=graph.describe(name), input_schema=ASKED) for name in graph.agents]
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """Run the agent; a caller who gives up stops the run."""
+    async def call(self, name: str, arguments: Mapping[str, Any], report: Report) -> types.CallToolResult:
+        """Run the agent, and report its tool calls; a caller who gives up stops the run."""
         if name not in self._service.graph.agents:
             raise _unknown(name, list(self._service.graph.agents))
         prompt = arguments.get("prompt")
@@ -41,7 +51,7 @@ class AgentTools:
             raise ToolError("the tool takes `prompt`, a text, and nothing else", code="ERR_TOOL_ARGUMENTS")
         run = self._service.begin(name, {"prompt": prompt})
         try:
-            await run.wait()
+            await _report_progress(run, report)
         finally:
             run.cancel()
         if run.cause is not None:
@@ -65,7 +75,8 @@ class GatewayTools:
             for tool in await self._tools(self._service.graph)
         ]
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+    async def call(self, name: str, arguments: Mapping[str, Any], report: Report) -> types.CallToolResult:
+        """Run the tool; how far it is nobody knows."""
         with self._service.using_graph() as graph:
             tools = {tool.name: tool for tool in await self._tools(graph)}
             if name not in tools:
@@ -94,7 +105,11 @@ def make_mcp_server(service: Service, tools: Tools) -> Server[Any]:
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         masker = service.graph.masker
         try:
-            return await tools.call(params.name, params.arguments or {})
+            return await tools.call(params.name, params.arguments or {}, context.session.report_progress)
+        except (
+            UnknownTool
+        ) as error:  # https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling
+            raise MCPError(types.INVALID_PARAMS, masker(error.message)) from error
         except Error as error:
             words = masker(f"{error.message} ({error.code})")
             return types.CallToolResult(content=[types.TextContent(type="text", text=words)], is_error=True)
@@ -132,5 +147,17 @@ def _masked(output: Any, masker: Masker) -> Any:
     return mask_json(msgspec.to_builtins(output), masker)
 
 
-def _unknown(name: str, names: Sequence[str]) -> ToolError:
-    return ToolError(f'there is no tool "{name}"; the tools are: {", ".join(names) or "none"}', code="ERR_TOOL_UNKNOWN")
+async def _report_progress(run: ServedRun, report: Report) -> None:
+    """Wait until a run is over, and report each step of its tools; a sign of life where there is none for long."""
+    count = 0
+    async for _, line in run.follow():
+        if line and not line.startswith(b'{"type":"tool-'):
+            continue
+        count += 1
+        event = msgspec.json.decode(line) if line else {"type": "idle"}
+        words = {"tool-call": "calls {}", "tool-result": "has the answer of {}"}.get(event["type"], "goes on")
+        await report(count, None, words.format(event.get("name", "")))
+
+
+def _unknown(name: str, names: Sequence[str]) -> UnknownTool:
+    return UnknownTool(f'there is no tool "{name}"; the tools are: {", ".join(names) or "none"}')

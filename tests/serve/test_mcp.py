@@ -14,6 +14,7 @@ from command import LIMIT, RUNTIME, environment, left_behind, run
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from serving import SECRET, Gate, Served, gated, serving
 
 pytestmark = pytest.mark.anyio
@@ -74,17 +75,39 @@ async def test_agents_are_tools_in_both_eras(service: tuple[Served, Gate], mode:
     assert ([block.text for block in secret.content], SECRET in str(secret)) == (["it is ***, yes"], False)
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "code"),
-    [("Nobody", {}, "ERR_TOOL_UNKNOWN"), ("Porter", {"text": "hi"}, "ERR_TOOL_ARGUMENTS")],
-)
-async def test_a_call_that_does_not_fit_is_an_error_of_the_tool(
-    service: tuple[Served, Gate], name: str, arguments: dict[str, str], code: str
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_call_that_does_not_fit_is_an_error_of_the_tool_and_an_unknown_tool_one_of_the_protocol(
+    service: tuple[Served, Gate], mode: str
 ) -> None:
-    async with connected(service[0].url, "auto", TOKEN) as client:
-        answer = await client.session.call_tool(name, arguments)
+    async with connected(service[0].url, mode, TOKEN) as client:
+        answer = await client.session.call_tool("Porter", {"text": "hi"})
+        with pytest.raises(MCPError) as caught:
+            await client.session.call_tool("Nobody", {})
 
-    assert (answer.is_error, code in answer.content[0].text) == (True, True)
+    assert (answer.is_error, "ERR_TOOL_ARGUMENTS" in answer.content[0].text) == (True, True)
+    assert (caught.value.code, caught.value.message) == (-32602, 'there is no tool "Nobody"; the tools are: Porter')
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_the_tool_calls_of_a_run_are_its_progress(service: tuple[Served, Gate], mode: str) -> None:
+    served, gate = service
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async def open_gate() -> None:
+        tool = await anyio.to_thread.run_sync(gate.wait_for_call)
+        while not told:
+            await anyio.lowlevel.checkpoint()
+        tool.sendall(b"yes")
+
+    async with connected(served.url, mode, TOKEN) as client, anyio.create_task_group() as group:
+        group.start_soon(open_gate)
+        answer = await client.session.call_tool("Porter", {"prompt": "gate"}, progress_callback=note)
+
+    assert told == [(1, None, "calls wait"), (2, None, "has the answer of wait")]
+    assert answer.content[0].text == "the gate said yes"
 
 
 async def test_a_call_that_is_given_up_ends_its_run(service: tuple[Served, Gate]) -> None:
@@ -108,12 +131,13 @@ async def test_the_tools_of_an_agent_are_exposed_as_it_offers_them(tmp_path: Pat
         async with connected(served.url, "auto") as client:
             [tool] = (await client.list_tools()).tools
             answer = await client.call_tool("time_get_current_time", {"timezone": "Asia/Tokyo"})
-            wrong = await client.session.call_tool("time_convert_time", {})
+            with pytest.raises(MCPError) as caught:
+                await client.session.call_tool("time_convert_time", {})
 
     assert (tool.name, tool.input_schema["required"]) == ("time_get_current_time", ["timezone"])
     assert (answer.is_error, answer.structured_content["timezone"]) == (False, "Asia/Tokyo")
     assert json.loads(answer.content[0].text) == answer.structured_content
-    assert (wrong.is_error, "ERR_TOOL_UNKNOWN" in wrong.content[0].text) == (True, True)
+    assert caught.value.code == -32602
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
