@@ -57,6 +57,11 @@ class KeptAgent:
             return self._agent.start(inputs, wishes)
         return KeptRun(self.name, self._store, inputs, self._run_id)
 
+    async def enqueue(self, inputs: Mapping[str, Any], run_id: str | None, priority: int | None) -> "KeptRun":
+        """A run that its store has queued, or has by this id; raises as `Store.start`."""
+        follower = await self._store.start(self.name, inputs, run_id=run_id, queued=True, priority=priority)
+        return KeptRun(self.name, self._store, inputs, follower.run_id, follower)
+
     def run(self, inputs: Mapping[str, Any]) -> AsyncGenerator[Event, None]:
         """One run as it happens; inputs, events and errors as in `Run.events` and `Follower.result`."""
         return self.start(inputs).events()
@@ -93,11 +98,35 @@ class KeptTask:
         async with _cancelled_with(follower):
             return await follower.result()
 
+    async def enqueue(self, inputs: Mapping[str, Any], run_id: str | None, priority: int | None) -> "QueuedTask":
+        """A run that its store has queued, or has by this id; raises as `Store.start`."""
+        return QueuedTask(await self._store.start(self.name, inputs, run_id=run_id, queued=True, priority=priority))
+
+
+class QueuedTask:
+    """One run of a task that is in its store."""
+
+    def __init__(self, follower: Follower) -> None:
+        self.run_id = follower.run_id
+        self._follower = follower
+
+    async def invoke(self, inputs: Mapping[str, Any]) -> Any:
+        """As `Follower.result`."""
+        async with _cancelled_with(self._follower):
+            return await self._follower.result()
+
 
 class KeptRun:
-    """One run that is kept. `messages` is its conversation, where it was carried on in this process."""
+    """One run that is kept. `messages` is its conversation, where it was carried on in this process.
 
-    def __init__(self, agent: str, store: Store, inputs: Mapping[str, Any], run_id: str | None) -> None:
+    `follower` is that of a run which is in the store already.
+    """
+
+    def __init__(
+        self, agent: str, store: Store, inputs: Mapping[str, Any], run_id: str | None, follower: Follower | None = None
+    ) -> None:
+        self.run_id = run_id
+        self._follower = follower
         self._agent = agent
         self._store = store
         self._inputs = inputs
@@ -114,22 +143,22 @@ class KeptRun:
         Closing the iterator cancels the run.
         """
         try:
-            follower = await self._store.start(self._agent, self._inputs or None, run_id=self._id)
+            follower = self._follower or await self._store.start(self._agent, self._inputs or None, run_id=self._id)
         except Error as error:
             error.resource = error.resource or self._agent
             yield Failed.of(error)
             raise
         async with _cancelled_with(follower):
-            is_told = False
+            told = Answer()
             last: Event | None = None
             while (event := await follower.next_event()) is not None:
                 if isinstance(event, Run):
                     self._run = event
                     continue
-                is_told = True
                 if isinstance(event, Finished | Failed):
                     last = event
                 else:
+                    told.add(event)
                     yield event
             try:
                 result = await follower.result()
@@ -137,10 +166,10 @@ class KeptRun:
                 error.resource = error.resource or self._agent
                 yield last if isinstance(last, Failed) else Failed.of(error)
                 raise
-            if is_told and last is not None:
+            if isinstance(last, Finished):
                 yield last
                 return
-            for event in read_events(result):
+            for event in read_events(result, told.steps):  # it ended elsewhere
                 yield event
 
 
@@ -194,15 +223,22 @@ def make_task_target(task: Task, rules: KeptRules, digest: str) -> Target:
     return Target(name=task.name, digest=digest, work=work, continues=rules.continues)
 
 
-def read_events(answer: Mapping[str, Any]) -> list[Event]:
-    """The events that an answer is made of, each turn's text in one piece."""
+def read_events(answer: Mapping[str, Any], told: Sequence[Mapping[str, Any]] = ()) -> list[Event]:
+    """The events that an answer is made of, each turn's text in one piece; without those of the steps that were told.
+
+    Of the last of those only the results of tools can be missing.
+    """
     events: list[Event] = []
-    for step in answer["steps"]:
-        if step["text"]:
+    for place, step in enumerate(answer["steps"]):
+        is_told = place < len(told)
+        if step["text"] and not is_told:
             events.append(TextDelta(step["text"]))
-        events += [ToolCalled(**call) for call in step["toolCalls"]]
-        events += [msgspec.convert({"type": "tool-result", **result}, ToolAnswered) for result in step["toolResults"]]
-        if "refused" in step:
+        if not is_told:
+            events += [ToolCalled(**call) for call in step["toolCalls"]]
+        if not is_told or not told[place]["toolResults"]:
+            found = [{"type": "tool-result", **result} for result in step["toolResults"]]
+            events += [msgspec.convert(each, ToolAnswered) for each in found]
+        if "refused" in step and not is_told:
             events.append(OutputRefused(step["refused"]))
     usage = msgspec.convert(answer["usage"], Usage)
     events.append(Finished(answer["text"], answer["finishReason"], usage, answer.get("output", msgspec.UNSET)))

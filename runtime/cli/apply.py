@@ -9,7 +9,7 @@ from typing import Any
 from runtime.ai.approval import approvals_by
 from runtime.checks import Checked
 from runtime.cli import approval, bringing_up, cassettes, otel
-from runtime.cli.kept import run_kept
+from runtime.cli.kept import leaving_queued, run_kept
 from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.locking import bring_up_locked
 from runtime.cli.progress import PlainReport
@@ -75,6 +75,7 @@ def run(options: Namespace) -> int:
             return await watch(report, approver)
         async with (
             otel.traced(options, report),
+            leaving_queued(resolved, approver),
             cassettes.taped(checked, resolved, report, options) as opener,
             bring_up_locked(checked, resolved, report, options, opener) as live,
         ):

@@ -1,15 +1,35 @@
 """Runs that are kept, as `apply` has them: named, followed, and not left half done by a process that could end them."""
 
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
+from runtime.ai.approval import approvals_by
 from runtime.cli.approval import TerminalApprover
 from runtime.cli.progress import PlainReport
 from runtime.cli.targets import run_targets
 from runtime.errors import Error, UsageError
 from runtime.lifecycle import Live
+from runtime.resolver import Resolved
 from runtime.resource_set import Resource
+
+
+@asynccontextmanager
+async def leaving_queued(resolved: Resolved, approver: TerminalApprover) -> AsyncIterator[None]:
+    """A store that is opened within the block leaves queued runs to workers, and takes up what silent processes left.
+
+    The approver is asked for the calls of those.
+    """
+    if not any(node.entry.fits("Durable.Store") for node in resolved.nodes):
+        yield
+        return
+    from runtime.durable.intake import Intake, taking_up
+
+    with approvals_by(approver):
+        intake = Intake(0)
+    with taking_up(intake):
+        yield
 
 
 async def run_kept(

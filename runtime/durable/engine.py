@@ -25,6 +25,9 @@ from runtime.durable.values import Mask, make_plain, spell_error
 from runtime.durable.watch import StoreRules, Watch
 from runtime.errors import DurableError, Error
 
+TAKING_SECONDS = 5.0
+"""Most time from the end of what was asked for until runs that were taken up begin."""
+
 _open: "DbosStore | None" = None  # DBOS is one per process, and so is the store that is at work
 
 
@@ -48,6 +51,8 @@ class DbosStore:
         self._mask = mask
         self._hosted: dict[str, Target] = {}
         self._active: dict[str, _Active] = {}
+        self._begun: set[str] = set()
+        self._has_begun = asyncio.Event()
         self._fresh: set[str] = set()
         self._followers: dict[str, RunFollower] = {}
         self._waiting: set[RunFollower] = set()
@@ -122,6 +127,12 @@ class DbosStore:
         self._is_released = True
 
     async def drain(self) -> None:
+        if self._watch.is_up.is_set() and not self.intake.takes_queued:
+            with anyio.move_on_after(TAKING_SECONDS):  # what silent processes left behind is on its way here
+                await self._watch.is_swept.wait()
+                while self._watch.taken - self._begun:
+                    self._has_begun.clear()
+                    await self._has_begun.wait()
         self._is_draining = self._watch.is_over = True
         self.intake.close()
         while self._active:
@@ -148,9 +159,9 @@ class DbosStore:
             self._followers[info.id] = follower
         if is_idle and info.state != "queued":
             await self.ledger.resume(info.id)
-        if is_idle and info.digest != hosted.digest:
-            old, new = (queue_name(hosted.name, digest) for digest in (info.digest, hosted.digest))
-            await asking(lambda: self.ledger.tables.move(info.id, old, new))
+        if is_idle:  # where nobody else takes it meanwhile
+            queue = queue_name(hosted.name, info.digest)
+            await asking(lambda: self.ledger.tables.move(info.id, queue, self._watch.own_queue))
         follower.wait_for(await DBOS.retrieve_workflow_async(info.id), self._waiting)
         self._watch.sweep_soon()
         return follower
@@ -163,6 +174,8 @@ class DbosStore:
         if hosted is None or self._is_draining or task is None:
             raise asyncio.CancelledError  # the row stays as it is: another process takes the run up
         active = self._active[run_id] = _Active(target, task)
+        self._begun.add(run_id)
+        self._has_begun.set()
         try:
             recorded: set[int] = set()
             facts: Mapping[str, Any] = {}

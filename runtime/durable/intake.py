@@ -34,12 +34,15 @@ class CarriedRun(Struct, frozen=True):
 class Intake:
     """`most` queued runs are carried on here at a time, all targets together: 0 takes none, None as many as there are.
 
+    With 0 the process still carries on what it was asked for, and what silent processes left behind.
+
     `tell` hears of each run that was carried on here. The context in which an intake is made is that of the runs which
     it takes up: who approves their calls, who traces them.
     """
 
     def __init__(self, most: int | None = None, tell: Callable[[CarriedRun], None] | None = None) -> None:
         self.context: Context = copy_context()
+        self.takes_queued = most != 0
         self._most = most
         self._tell = tell
         self._taken: set[str] = set()
@@ -49,8 +52,9 @@ class Intake:
         """Take up no more."""
         self._most = 0
 
-    def limit(self, database: Any) -> None:
-        """From here on DBOS's claims of queued runs through its `database` keep to what there is room for.
+    def limit(self, database: Any, own_queue: str) -> None:
+        """From here on DBOS's claims of queued runs through its `database` keep to what there is room for; those of
+        `own_queue`, which this process alone takes, have no limit.
 
         Its own limits belong to one queue, and stand in the database, where the last process to set one sets it for
         all. A claim is made in a thread of its queue.
@@ -60,6 +64,8 @@ class Intake:
         def claim_limited(
             queue: Any, executor: str, version: str, key: Any, running: int = 0, *more: Any, **how: Any
         ) -> Any:
+            if queue.name == own_queue:
+                return claim(queue, executor, version, key, running, *more, **how)
             with self._claiming:
                 if self._most is not None:
                     room = self._most - len(self._taken)

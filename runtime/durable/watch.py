@@ -8,7 +8,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from uuid import uuid4
 
@@ -16,7 +16,7 @@ import anyio
 import psutil
 from dbos import DBOS
 from dbos._dbos import _get_dbos_instance
-from dbos._queue import queue_worker_thread
+from dbos._queue import _INTERNAL_QUEUE_CONSTRUCTION, Queue, queue_worker_thread
 from dbos._serialization import DBOSPortableJSON
 from msgspec import Struct
 
@@ -31,6 +31,8 @@ FORMAT = "runtime-1"
 LONGEST_PAUSE = 10.0
 FIRST_SWEEP = 0.5
 """Seconds after the start at the latest: a run that somebody asks for by its id is taken up for that one first."""
+OWN = "@"
+"""What the name of a queue starts with that one process alone takes runs from."""
 POLL_SECONDS = {"sqlite": 0.1, "postgresql": 0.25}
 PRUNE_SECONDS = 3600.0
 SWEEP_ROWS = 200
@@ -62,7 +64,10 @@ class Watch:
         intake: Intake,
     ) -> None:
         self.process_id = f"{os.getpid()}-{uuid4().hex[:12]}"
+        self.own_queue = f"{OWN}{self.process_id}"
+        self.taken: set[str] = set()
         self.changed = asyncio.Event()
+        self.is_swept = asyncio.Event()
         self.is_up = asyncio.Event()
         self.is_over = False
         self._ledger = ledger
@@ -121,20 +126,28 @@ class Watch:
         )
         DBOS.listen_queues([])  # of those that are listened to the first round starts the threads, within the intake
         DBOS.launch()  # from the loop's own thread: this is the loop on which it runs what it takes up
-        self._intake.limit(_get_dbos_instance()._sys_db)
+        self._intake.limit(_get_dbos_instance()._sys_db, self.own_queue)
+        poll = POLL_SECONDS[self._tables.dialect]
+        self._listen(Queue(self.own_queue, token=_INTERNAL_QUEUE_CONSTRUCTION, polling_interval_sec=poll))
 
     async def _round(self) -> None:
         names = {queue_name(each.name, each.digest): each for each in self._hosted.values()}
         started = psutil.Process().create_time()
-        process = Process(self.process_id, find_place(), os.getpid(), started, self._rules.takeover, sorted(names))
+        hosts = [self.own_queue, *(sorted(names) if self._intake.takes_queued else ())]
+        process = Process(self.process_id, find_place(), os.getpid(), started, self._rules.takeover, hosts)
 
         def work() -> list[str]:
             self._tables.beat(process)
             for name in names.keys() - self._queues:
                 self._register(name, names[name])
-            return self._sweep(names) if self._may_sweep and not self.is_over else []
+            return self._sweep(hosts) if self._may_sweep and not self.is_over else []
 
-        for run_id in await asking(work):
+        may_sweep = self._may_sweep
+        taken = await asking(work)
+        self.taken.update(taken)
+        if may_sweep:
+            self.is_swept.set()
+        for run_id in taken:
             self._log(f'the run "{run_id}" is taken up: its process is silent')
         if self._rules.keep is not None and anyio.current_time() >= self._next_prune:
             self._next_prune = anyio.current_time() + PRUNE_SECONDS
@@ -150,16 +163,23 @@ class Watch:
             polling_interval_sec=POLL_SECONDS[self._tables.dialect],
             on_conflict="always_update",
         )
-        # DBOS's own thread looks for new queues once a second, and finds none: a run that is taken up waits less.
+        self._queues.add(name)
+        if self._intake.takes_queued:
+            self._listen(queue)
+
+    def _listen(self, queue: Queue) -> None:
+        """Take up what is in a queue. DBOS's own thread looks for queues once a second, and is given none to find."""
         dbos, stop = _get_dbos_instance(), threading.Event()
-        thread = threading.Thread(target=queue_worker_thread, args=(stop, dbos, queue), name=name, daemon=True)
+        thread = threading.Thread(target=queue_worker_thread, args=(stop, dbos, queue), name=queue.name, daemon=True)
         thread.start()
         dbos.background_thread_stop_events.append(stop)
         dbos._background_threads.append(thread)
-        self._queues.add(name)
 
-    def _sweep(self, own: Mapping[str, Target]) -> list[str]:
-        """Put the runs of silent processes where they are taken up again; the ids of those that were."""
+    def _sweep(self, own: Sequence[str]) -> list[str]:
+        """Put the runs of silent processes where they are taken up again; the ids of those that were.
+
+        That is the queue of their target, or this process's own where it takes no queued runs.
+        """
         others = [each for each in self._tables.list() if each.is_alive and each.id != self.process_id]
         taken = []
         for row in self._tables.find_left([each.id for each in others], SWEEP_ROWS):
@@ -170,11 +190,16 @@ class Watch:
             # It moves only while it belongs to the silent process: of two that sweep at once, one succeeds.
             if self._ledger.client._sys_db.reenqueue_for_recovery(row.run_id, [row.process], queue):
                 taken.append(row.run_id)
+                if not self._intake.takes_queued:
+                    self._tables.move(row.run_id, row.queue or queue, self.own_queue)
         heard = {*own, *(name for each in others for name in each.hosts)}
         for row in self._tables.find_unheard(sorted(heard), SWEEP_ROWS):
             target = self._find_host(row.facts)
-            if target is not None:
-                self._tables.move(row.run_id, row.queue, queue_name(target.name, target.digest))
+            if target is None or not (self._intake.takes_queued or row.queue.startswith(OWN)):
+                continue
+            to = queue_name(target.name, target.digest) if self._intake.takes_queued else self.own_queue
+            if self._tables.move(row.run_id, row.queue, to):
+                taken.append(row.run_id)
         self._tables.forget_dead(FORGET_SECONDS)
         return taken
 

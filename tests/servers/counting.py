@@ -4,7 +4,7 @@
 
 `add` changes the world, `look` says that it only reads, `put` that it may be repeated; each gives how often it ran with
 this `n`. Beside the log a file `kill` may say `TOOL:N:MOMENT`: at that call the runtime is killed, once, `before` it is
-carried out, or `during`, when it has been and nothing was answered.
+carried out, or `during`, when it has been and nothing was answered; at the moment `stop` it is stopped then.
 """
 
 import json
@@ -49,12 +49,13 @@ def call(params: dict[str, Any]) -> str:
     with LOG.open("a") as log:
         log.write(json.dumps({"tool": name, "n": n, "key": key}) + "\n")
     kill_if(f"{name}:{n}:during")
+    kill_if(f"{name}:{n}:stop", signal.SIGSTOP)
     lines = [json.loads(line) for line in LOG.read_text().splitlines()]
     return f"{name} {n} ran {sum(line['tool'] == name and line['n'] == n for line in lines)} times"
 
 
-def kill_if(moment: str) -> None:
-    """Kill the runtime that started us, if this is the moment."""
+def kill_if(moment: str, number: signal.Signals = signal.SIGKILL) -> None:
+    """Kill or stop the runtime that started us, if this is the moment."""
     order = LOG.with_name("kill")
     try:
         if order.read_text() != moment:
@@ -64,8 +65,9 @@ def kill_if(moment: str) -> None:
         return
     for process in psutil.Process().parents():
         if "apply" in process.cmdline() or "worker" in process.cmdline():
-            os.kill(process.pid, signal.SIGKILL)
-    os._exit(1)
+            os.kill(process.pid, number)
+    if number == signal.SIGKILL:
+        os._exit(1)
 
 
 main()
