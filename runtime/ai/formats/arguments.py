@@ -13,6 +13,7 @@ from runtime.ai.formats.format import Memory, Schema
 from runtime.ai.formats.nulls import drop_nulls
 from runtime.ai.formats.report import Rename, Report
 from runtime.ai.formats.schema import objects
+from runtime.ai.formats.schema.keywords import types_of
 from runtime.errors import ToolError
 
 CODE = "ERR_TOOL_ARGUMENTS"
@@ -70,7 +71,9 @@ class ArgumentCheck:
 
     @cached_property
     def _sound(self) -> Schema:
-        return objects.make_sound(self._published, Report())
+        sound = objects.make_sound(self._published, Report())
+        types = types_of(sound)
+        return sound if not types or "object" in types else {}  # arguments are an object, so that schema is a mistake
 
     @cached_property
     def _object(self) -> Schema:

@@ -152,3 +152,7 @@ def test_nulls_in_branches_of_branches_end_in_time() -> None:
         ArgumentCheck({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": definitions}).accept(
             "t", {"x": {"a": None}}
         )
+
+
+def test_arguments_are_not_held_against_a_schema_that_no_arguments_can_fit() -> None:
+    assert check(Tool("t", "", {"type": "array", "items": {"type": "string"}}), {"a": 1}) == {"a": 1}
