@@ -133,7 +133,7 @@ class RunJournal:
             choice = await self.journal.decide(question, lambda: ask_uncertain(asked))
         if choice == "fail":
             details = {"run": self.journal.run_id, "step": number, "tool": tool.name}
-            hint = f'"runtime runs resume {self.journal.run_id}" makes the call again'
+            hint = f'"runtime runs resume {self.journal.run_id} PATH" makes the call again'
             raise DurableError(said, code="ERR_DURABLE_UNCERTAIN", hint=hint, details=details)
         (self._skipped if choice == "skip" else self._retried).add(id)
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from runtime.ai.agent import Agent
-from runtime.ai.contracts import Message, TextDelta, Usage
+from runtime.ai.contracts import Message, TextDelta
 from runtime.ai.durable_field import DurableRuns
 from runtime.ai.events import Answer, Event, Failed, Finished, OutputRefused, ToolAnswered, ToolCalled
 from runtime.ai.journal import JournalRules, RunJournal
@@ -240,6 +240,6 @@ def read_events(answer: Mapping[str, Any], told: Sequence[Mapping[str, Any]] = (
             events += [msgspec.convert(each, ToolAnswered) for each in found]
         if "refused" in step and not is_told:
             events.append(OutputRefused(step["refused"]))
-    usage = msgspec.convert(answer["usage"], Usage)
-    events.append(Finished(answer["text"], answer["finishReason"], usage, answer.get("output", msgspec.UNSET)))
+    end = {name: value for name, value in answer.items() if name != "steps"}
+    events.append(msgspec.convert({"type": "finish", **end}, Finished))
     return events

@@ -101,7 +101,7 @@ def waits(run_id: str, wait: Wait) -> DurableError:
     return DurableError(
         f'the run "{run_id}" waits: {wait.message}',
         code=wait.code,
-        hint=f'decide with "runtime runs resume {run_id} --uncertain retry" (or skip, or fail)'
+        hint=f'decide with "runtime runs resume {run_id} PATH --uncertain retry" (or skip, or fail)'
         if wait.code == "ERR_DURABLE_UNCERTAIN"
         else "set `onManifestChange: continue`, or bring the earlier manifest up",
         details={"run": run_id, "step": wait.step, "tool": wait.tool},
