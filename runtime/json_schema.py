@@ -7,6 +7,9 @@ _TYPES = frozenset(("string", "integer", "number", "boolean", "object", "array",
 _TEXTS = frozenset(("title", "description", "format", "$comment"))
 _ANYTHING = frozenset(("default", "const", "examples"))
 
+_MOST_FAULTS = 1000
+"""Of one schema: whoever mends that many looks again."""
+
 
 def find_schema_faults(schema: Any) -> list[tuple[tuple[str | int, ...], str]]:
     """The path of each faulty value with what is wrong with it; nothing for a good schema.
@@ -24,6 +27,8 @@ def find_schema_faults(schema: Any) -> list[tuple[tuple[str | int, ...], str]]:
         path = tuple(error.absolute_path)
         name = f'"{path_text(path)}"' if path else "it"
         faults.setdefault(path, f"this is no JSON Schema: {explained(error, name)}")
+        if len(faults) == _MOST_FAULTS:
+            break
     return list(faults.items())
 
 

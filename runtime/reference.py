@@ -74,7 +74,7 @@ def find_kind(registry: Registry, name: str) -> Entry | Contract:
     """The kind or contract of a name; UsageError with the nearest one."""
     found = registry.find(name)
     if found is None:
-        from runtime.checks.findings import nearest
+        from runtime.diagnostics.nearby import nearest
 
         raise UsageError(f'there is no kind "{name}"', hint=nearest(name, registry.names()))
     return found

@@ -101,6 +101,10 @@ class ResourceSet:
         """The application document; the first one where there are two."""
         return next(iter(self.applications), None)
 
+    def inline(self, value: Any) -> Resource | None:
+        """The resource that a value in a slot declares."""
+        return self._inline.get(id(value))
+
     def known(self) -> Iterator[tuple[Resource, Entry]]:
         """The resources whose kind was found."""
         for resource in self.resources:

@@ -1,6 +1,6 @@
 """`Ai.FallbackModel`: models in order, the next of which is asked when one fails."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -47,13 +47,27 @@ class FallbackModel(Kind):
     @classmethod
     def find_tool_rules(cls, inspection: Inspection) -> tuple[str, int | None]:
         """As those of `Chain`: the first format that there is, and the least number of tools."""
-        models = [model for path, _ in inspection.find("models", "*") if (model := inspection.at(*path)) is not None]
-        rules = [model.kind.find_tool_rules(model) for model in models]
+        rules = [model.kind.find_tool_rules(model) for model in _asked_in_the_end(inspection)]
         return next((name for name, _ in rules if name), ""), least_tools(rules)
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Model]:
         yield Chain(context.name, self.models, frozenset(self.on), context.log)
+
+
+def _asked_in_the_end(inspection: Inspection) -> Iterator[Inspection]:
+    """The models of a chain that are no chains themselves, in order, each once: several chains may share one."""
+    todo, seen = [inspection], set()
+    while todo:
+        model = todo.pop()
+        if model in seen:
+            continue
+        seen.add(model)
+        if model.kind is not inspection.kind:
+            yield model
+            continue
+        below = [model.at(*path) for path, _ in model.find("models", "*")]
+        todo += [each for each in reversed(below) if each is not None]
 
 
 class Chain:

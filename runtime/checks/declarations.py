@@ -1,8 +1,10 @@
 """What a resource says of itself: its kind, its name, and that each stands once."""
 
 import re
+from functools import cached_property
 
-from runtime.checks.findings import Findings, nearest
+from runtime.checks.findings import Findings
+from runtime.diagnostics.nearby import Nearby, nearest
 from runtime.diagnostics.wording import described, quoted
 from runtime.manifest import Broken, Expression, Include, Mapping, Ref
 from runtime.registry import Contract, Entry
@@ -14,8 +16,11 @@ _KIND = re.compile(r"[A-Z]\w*\.[A-Z]\w*")
 
 def check_declarations(resources: ResourceSet, findings: Findings) -> None:
     """KIND_MISSING, KIND_UNKNOWN, KIND_ABSTRACT, NAME_MISSING, NAME_INVALID, NAME_DUPLICATE, APPLICATION_DUPLICATE."""
+    kinds = _Kinds(resources)
     for resource in resources.resources:
-        _check_kind(resource, resources, findings)
+        if findings.is_full(resource):
+            continue
+        _check_kind(resource, kinds, findings)
         if resource.owner is None:
             _check_name(resource, resources, findings)
         else:
@@ -27,7 +32,31 @@ def check_declarations(resources: ResourceSet, findings: Findings) -> None:
         findings.report(other, place, "APPLICATION_DUPLICATE", "the set has two application documents", hint)
 
 
-def _check_kind(resource: Resource, resources: ResourceSet, findings: Findings) -> None:
+class _Kinds:
+    """The kinds there are, listed when a hint asks for them: all of them are imported for that."""
+
+    def __init__(self, resources: ResourceSet) -> None:
+        self.registry = resources.registry
+
+    @cached_property
+    def _nearby(self) -> Nearby:
+        return Nearby(self.registry.names())
+
+    def fitting(self, contract: str) -> str:
+        """The kinds that implement a contract."""
+        found = ((name, self.registry.find(name)) for name in self.registry.names())
+        return ", ".join(name for name, entry in found if isinstance(entry, Entry) and entry.fits(contract))
+
+    def hint(self, kind: str) -> str | None:
+        """What to write in the place of a kind that is none."""
+        near = self._nearby.hint(kind)
+        beside = [name for name in self.registry.names() if name.partition(".")[0] == kind.partition(".")[0]]
+        if beside and near is None:
+            return f"kinds of that module: {', '.join(beside)}"
+        return near or ('a kind is written "Module.Name"' if _KIND.fullmatch(kind) is None else None)
+
+
+def _check_kind(resource: Resource, kinds: _Kinds, findings: Findings) -> None:
     body, kind = resource.body, resource.kind
     if "kind" not in body:
         findings.report(resource, resource.source.start_of(body.start), "KIND_MISSING", 'a resource needs a "kind"')
@@ -38,34 +67,21 @@ def _check_kind(resource: Resource, resources: ResourceSet, findings: Findings) 
     if kind is None:
         findings.report(resource, place, "KIND_MISSING", 'a resource needs a "kind"')
     elif isinstance(resource.entry, Contract):
-        fitting = [name for name in resources.registry.names() if _implements(resources, name, resource.entry.name)]
+        fitting = kinds.fitting(resource.entry.name)
         findings.report(
             resource,
             place,
             "KIND_ABSTRACT",
             f'"{kind}" is a contract, not a kind',
-            f"kinds that implement it: {', '.join(fitting)}" if fitting else None,
+            f"kinds that implement it: {fitting}" if fitting else None,
         )
     elif resource.problem is not None:
         findings.report(resource, place, "KIND_UNKNOWN", resource.problem.message)
     elif type(kind) is not str:
         findings.report(resource, place, "KIND_UNKNOWN", 'a kind is written "Module.Name"')
         findings.cut(resource, body, "kind")
-    elif not resources.registry.is_lost(kind):
-        findings.report(resource, place, "KIND_UNKNOWN", f'there is no kind "{kind}"', _kind_hint(kind, resources))
-
-
-def _kind_hint(kind: str, resources: ResourceSet) -> str | None:
-    known = resources.registry.names()
-    beside = [name for name in known if name.partition(".")[0] == kind.partition(".")[0]]
-    if beside and nearest(kind, known) is None:
-        return f"kinds of that module: {', '.join(beside)}"
-    return nearest(kind, known) or ('a kind is written "Module.Name"' if _KIND.fullmatch(kind) is None else None)
-
-
-def _implements(resources: ResourceSet, name: str, contract: str) -> bool:
-    entry = resources.registry.find(name)
-    return not isinstance(entry, Contract) and entry is not None and entry.fits(contract)
+    elif not kinds.registry.is_lost(kind):
+        findings.report(resource, place, "KIND_UNKNOWN", f'there is no kind "{kind}"', kinds.hint(kind))
 
 
 def _check_name(resource: Resource, resources: ResourceSet, findings: Findings) -> None:

@@ -1,9 +1,10 @@
 """Expressions: each is checked with the types of what is in scope where it stands, without any value."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from runtime.checks.findings import Findings
+from runtime.checks.findings import MOST_OF_ALL, MOST_OF_ONE, Findings
 from runtime.checks.scopes import Scopes
 from runtime.expressions import Fault, Scope, split
 from runtime.manifest import Expression, Mapping, Sequence
@@ -23,6 +24,7 @@ def type_expressions(resources: ResourceSet, scopes: Scopes) -> list[FoundFault]
     CEL_MISPLACED. The faults are for `report_expressions`, once it is known what else was wrong around them."""
     faults: list[FoundFault] = []
     seen: dict[tuple[int, int], bool] = {}
+    count: Counter[int] = Counter()
     for resource in resources.resources:
         if not resource.document.expressions:
             continue
@@ -30,8 +32,12 @@ def type_expressions(resources: ResourceSet, scopes: Scopes) -> list[FoundFault]
             if seen.setdefault((id(expression), id(scope)), False):
                 continue
             seen[id(expression), id(scope)] = True
-            found = _check(resource, expression, scope, node)
-            faults.extend((resource, expression, place, fault) for place, fault in found)
+            if count[id(resource.root)] > MOST_OF_ONE or len(faults) > MOST_OF_ALL:
+                expression.type = "any"
+                continue
+            found = [(resource, expression, *each) for each in _check(resource, expression, scope, node)]
+            count[id(resource.root)] += len(found)
+            faults += found
     return faults
 
 
@@ -99,6 +105,8 @@ def _check(resource: Resource, expression: Expression, scope: Scope | None, node
     else:
         parts, unclosed = split(expression)
         for part in parts:
+            if len(faults) >= _MOST_FAULTS:
+                break
             found_type, found = _check_text(part.text, scope)
             if part.start == 0 and part.end == len(expression):
                 expression.type = found_type

@@ -8,7 +8,10 @@ from runtime.manifest import Mapping, Sequence
 from runtime.registry import Entry
 from runtime.resource_set import Resource, SlotValue
 
-_MOST_COMPARED = 1000
+MOST_OF_ONE = 1000
+"""Errors of one named resource with all that is in it, and warnings as well: whoever mends that many looks again."""
+MOST_OF_ALL = 10_000
+"""Errors of a set, and warnings as well."""
 
 
 class Findings:
@@ -25,6 +28,7 @@ class Findings:
         self._cuts: set[tuple[int, Any]] = set()
         self._cut_roots: set[int] = set()
         self._reached: dict[int, set[int]] = {}
+        self._count: dict[tuple[str, int], int] = {}  # by severity and resource; of the whole set under 0
 
     def report(
         self,
@@ -39,8 +43,10 @@ class Findings:
         """A fault of a resource at a place of its source.
 
         What an alias brings to several places is one finding: the same code at the same place `about` the same thing,
-        by default with the same message.
+        by default with the same message. Of very many faults the last finding says that the rest is not shown.
         """
+        if self.is_full(resource, CODES[code].severity):
+            return
         source = resource.source
         key = (source.name, place, code, message if about is None else about)
         if key in self._seen:
@@ -50,9 +56,27 @@ class Findings:
         self._seen.add(key)
         self._faulty.add((source.name, place))
         line, column = source.position(place)
+        root = resource.root
+        whole = self._counted(code, root)
+        if whole is not None:
+            message, hint = f"{whole}; what else is wrong is not shown", None
         hint = one_line(hint) if hint is not None else None
-        name = resource.root.name
-        self.diagnostics.append(Diagnostic(source.name, line, column, code, one_line(message), hint, name))
+        self.diagnostics.append(Diagnostic(source.name, line, column, code, one_line(message), hint, root.name))
+
+    def _counted(self, code: str, root: Resource) -> str | None:
+        """Count a finding; what is too much where it is the last one that is shown."""
+        severity = CODES[code].severity
+        for key, most, whole in ((id(root), MOST_OF_ONE, "this resource"), (0, MOST_OF_ALL, "the set")):
+            self._count[severity, key] = count = self._count.get((severity, key), 0) + 1
+            if count == most:
+                return f"{whole} has {most} {severity}s or more"
+        return None
+
+    def is_full(self, resource: Resource, severity: str = "error") -> bool:
+        """Whether so much was found in the resource, or in the set, that nothing more is told of it."""
+        if self._count.get((severity, 0), 0) >= MOST_OF_ALL:
+            return True
+        return self._count.get((severity, id(resource.root)), 0) >= MOST_OF_ONE
 
     def is_faulty(self, resource: Resource, place: int) -> bool:
         """Whether a check has reported something at that very place."""
@@ -123,35 +147,3 @@ def _resources_in(root: Resource) -> list[Resource]:
         found.append(part)
         todo.extend(slot.inline for slot in part.slots if slot.inline is not None)
     return found
-
-
-class Nearby:
-    """Known names, to find the one that is nearest to a wrong one.
-
-    Upper and lower case and underscores count for nothing. Among more than a thousand names that is all that is tried:
-    comparing letter by letter would take longer than everything else.
-    """
-
-    def __init__(self, known: Iterable[Any]) -> None:
-        self._names = [str(name) for name in known]
-        self._folded: dict[str, str] = {}
-        for name in self._names:
-            self._folded.setdefault(_fold(name), name)
-
-    def hint(self, name: str) -> str | None:
-        """`did you mean "x"?`, or None where no name is near."""
-        same = self._folded.get(_fold(name))
-        if same is None and len(self._names) <= _MOST_COMPARED:
-            from difflib import get_close_matches
-
-            same = next(iter(get_close_matches(name, self._names, 1, 0.6)), None)
-        return f'did you mean "{same}"?' if same is not None else None
-
-
-def _fold(name: str) -> str:
-    return name.casefold().replace("_", "")
-
-
-def nearest(name: str, known: Iterable[Any]) -> str | None:
-    """The hint for one wrong name among known ones."""
-    return Nearby(known).hint(name)

@@ -12,10 +12,10 @@ def check_imports(documents: list[Document], registry: Registry, findings: Findi
         kind, imports = document.body.get("kind"), document.body.get("imports")
         if not isinstance(kind, str) or kind not in APPLICATION_NAMES or type(imports) is not Mapping:
             continue
+        resource = Resource(document, document.body, None)
         for alias, source in imports.items():
             if type(source) is not str:
                 continue
             problem = registry.add_import(alias, source, document.source.folder)
             if problem is not None:
-                resource = Resource(document, document.body, None)
                 findings.report(resource, imports.places[alias][1], "IMPORT_INVALID", problem)

@@ -6,19 +6,25 @@ from runtime.checks.findings import Findings
 from runtime.manifest import Include
 from runtime.resource_set import Resource, ResourceSet
 
+_LONGEST_PATH = 4096
+"""No system has a longer one, and following its links takes a time that grows with the square of its length."""
+
 
 def check_includes(resources: ResourceSet, findings: Findings) -> None:
     """INCLUDE_OUTSIDE, INCLUDE_NOT_FOUND."""
     for resource in resources.resources:
         if resource.owner is None and resource.document.includes:
             for value in findings.parts(resource):
-                if type(value) is Include:
+                if type(value) is Include and not findings.is_full(resource):
                     _check(resource, value, findings)
 
 
 def _check(resource: Resource, include: Include, findings: Findings) -> None:
     if not include.strip():
         findings.report(resource, include.place, "INCLUDE_NOT_FOUND", '"!include-text" takes the path of a file')
+        return
+    if len(include) > _LONGEST_PATH:
+        findings.report(resource, include.place, "INCLUDE_NOT_FOUND", f'the path "{include}" is too long')
         return
     folder = os.path.realpath(resource.source.folder)
     path = os.path.realpath(os.path.join(folder, include)) if "\0" not in include else folder

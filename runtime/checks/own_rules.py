@@ -46,6 +46,12 @@ class Inspected:
         self._locked = locked or {}
         self._way = (*way, resource)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Inspected) and other.resource is self.resource
+
+    def __hash__(self) -> int:
+        return hash(self.resource)
+
     @property
     def kind(self) -> Any:
         return self.resource.entry.cls if isinstance(self.resource.entry, Entry) else None
@@ -70,10 +76,7 @@ class Inspected:
                 value = value[step]
             else:
                 return None
-        target = self._resources.by_name.get(value.name) if isinstance(value, Ref) else None
-        for slot in self.resource.slots:
-            if slot.value is value and slot.inline is not None:
-                target = slot.inline
+        target = self._resources.by_name.get(value.name) if isinstance(value, Ref) else self._resources.inline(value)
         if target is None or not isinstance(target.entry, Entry) or target in self._way:
             return None  # in a circle of references nobody comes to an end
         return Inspected(
@@ -105,7 +108,11 @@ class Inspected:
                 if type(value[key]) is not Broken and not self._findings.is_cut(value, key)
             ]
         left_out = (Include,) if expressions else (Include, Expression)
-        yield from (found for found in todo if not isinstance(found[1], left_out))
+        for found in todo:
+            if self._findings.is_full(self.resource):
+                return
+            if not isinstance(found[1], left_out):
+                yield found
 
     def has(self, field: str) -> bool:
         return field in self.resource.body

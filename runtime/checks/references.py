@@ -3,7 +3,8 @@
 from itertools import islice
 from typing import Any
 
-from runtime.checks.findings import Findings, Nearby
+from runtime.checks.findings import Findings
+from runtime.diagnostics.nearby import Nearby
 from runtime.graph import circle, edges, tangles
 from runtime.manifest import Broken, Expression, Include, Mapping, Ref, Sequence
 from runtime.registry import Entry
@@ -20,7 +21,7 @@ def check_references(resources: ResourceSet, findings: Findings, lost_names: set
         for slot in resource.slots:
             if isinstance(slot.value, Ref):
                 in_slots.add((id(slot.container), slot.key))
-            if findings.is_open(resource, slot):
+            if not findings.is_full(resource) and findings.is_open(resource, slot):
                 slots.check(resource, slot)
     for resource in resources.resources:
         if resource.owner is None and resource.document.refs:
@@ -135,6 +136,8 @@ def _check_places(resource: Resource, in_slots: set[tuple[int, Any]], findings: 
             shown = f"!ref {value.name}".rstrip()
             message = f'"{shown}" stands in a field that takes no reference'
             findings.report(resource, value.place, "REF_MISPLACED", message)
+            if findings.is_full(resource):
+                return
 
 
 def _check_cycles(resources: ResourceSet, findings: Findings) -> None:

@@ -12,14 +12,12 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
-from runtime.checks.findings import Findings, Nearby, nearest
+from runtime.checks.findings import Findings
+from runtime.diagnostics.nearby import Nearby, nearest
 from runtime.diagnostics.wording import WORDS, explained, leaves, listed, missing, path_text, types_of
 from runtime.manifest import Broken, Expression, Include, Ref, Source
 from runtime.registry import Entry
 from runtime.resource_set import Resource
-
-_MOST_HINTS = 100
-"""Of the unknown fields of one mapping: a machine wrote it."""
 
 _TYPES = {"string": str, "array": list, "object": dict}
 
@@ -28,6 +26,8 @@ def report_faults(resource: Resource, entry: Entry, findings: Findings) -> None:
     """Report what is wrong with a resource's fields, and silence what stands below it."""
     fields = {key: value for key, value in resource.body.items() if key not in ("kind", "metadata")}
     for error in leaves(_VALIDATOR(entry.shape.schema).iter_errors(fields)):
+        if findings.is_full(resource):
+            return
         _report(resource, error, findings)
 
 
@@ -77,11 +77,24 @@ def _check_enum(validator: Any, allowed: list[Any], value: Any, schema: Any) -> 
         yield ValidationError("")
 
 
+def _check_others(validator: Any, allowed: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+    """Fields that a mapping does not name, in their order: the library's own check goes through them as a set."""
+    if not isinstance(value, dict):
+        return
+    others = [key for key in value if key not in schema.get("properties", {})]
+    if isinstance(allowed, dict):
+        for key in others:
+            yield from validator.descend(value[key], allowed, path=key)
+    elif others and not allowed:
+        yield ValidationError("")
+
+
 _KEYWORDS = {
     keyword: check if keyword in _STRUCTURAL else _for_values(check)
     for keyword, check in Draft202012Validator.VALIDATORS.items()
 }
-_VALIDATOR: Any = extend(Draft202012Validator, {**_KEYWORDS, "enum": _check_enum}, type_checker=_CHECKER)
+_OWN = {"enum": _check_enum, "additionalProperties": _for_values(_check_others)}
+_VALIDATOR: Any = extend(Draft202012Validator, {**_KEYWORDS, **_OWN}, type_checker=_CHECKER)
 
 
 def _report(resource: Resource, error: ValidationError, findings: Findings) -> None:
@@ -122,10 +135,10 @@ def _report_unknown(resource: Resource, error: ValidationError, path: list[Any],
     nearby, all_known = Nearby(known), f"known fields: {', '.join(sorted(known))}"
     where = f"{_shown(path)} has" if path else f'"{resource.kind}" has'
     strangers = [key for key in error.instance if key not in known and (path or key not in ("kind", "metadata"))]
-    for number, key in enumerate(strangers):
+    for key in strangers:
         if findings.is_cut(container, key):
             continue
-        hint = (nearby.hint(key) or all_known) if number < _MOST_HINTS else None
+        hint = nearby.hint(key) or all_known
         if key == "name" and not path:
             hint = 'did you mean "metadata.name"?'
         message, place = f'{where} no field "{key}"', container.places[key][0]

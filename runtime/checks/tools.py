@@ -6,8 +6,9 @@ from typing import Any
 
 from runtime.ai.provider_rules import PORTABLE_NAME, RULES, find_name_fault
 from runtime.ai.selection import find_idle, hint_at_names, hint_at_prefix, select
-from runtime.checks.findings import Findings, nearest
+from runtime.checks.findings import Findings
 from runtime.checks.own_rules import Inspected
+from runtime.diagnostics.nearby import nearest
 from runtime.known_tools import KnownTool, ToolOffer, ToolUse
 from runtime.resource_set import Resource, ResourceSet
 

@@ -35,7 +35,9 @@ def _check_values(resources: ResourceSet, findings: Findings) -> None:
             for expression in document.expressions
             for name in names_in(expression, block, is_tagged=expression.is_tagged)
         }
-        for name in declarations.keys() - used:
+        for name in declarations:
+            if name in used:
+                continue
             place = declarations.places[name][0]
             hint = None if _NAME.fullmatch(name) else "no expression can name it: use letters, digits and underscores"
             findings.report(application, place, code, f'"{block}.{name}" is used nowhere', hint)

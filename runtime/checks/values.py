@@ -49,6 +49,8 @@ def check_defaults(resources: ResourceSet, findings: Findings) -> None:
             if type(declarations) is not Mapping:
                 continue
             for name, declaration in declarations.items():
+                if findings.is_full(application):
+                    return
                 if type(declaration) is Mapping and not findings.is_cut(declarations, name):
                     _check_declaration(application, f"{block}.{name}", declaration, findings)
 

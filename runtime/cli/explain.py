@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
     elif subject in CODES:
         _explain_code(subject, options)
     elif subject == subject.upper() and "." not in subject:
-        from runtime.checks.findings import nearest
+        from runtime.diagnostics.nearby import nearest
         from runtime.errors import UsageError
 
         raise UsageError(f'there is no code "{subject}"', hint=nearest(subject, CODES))
@@ -74,7 +74,7 @@ def _explain_kind(registry: Any, subject: str, options: Namespace) -> None:
     reference = refer(found)
     fields = [each for each in reference.fields if not field or _is_at(each.path, field)]
     if field and not fields:
-        from runtime.checks.findings import nearest
+        from runtime.diagnostics.nearby import nearest
 
         raise UsageError(
             f'"{name}" has no field "{field}"', hint=nearest(field, [each.path for each in reference.fields])

@@ -31,6 +31,9 @@ _FORMS = r"""
     )
     """
 
+_SHORTEST = 20
+"""Characters of the shortest credential that a form below describes."""
+
 
 @cache
 def _pattern() -> Pattern[str]:
@@ -39,6 +42,8 @@ def _pattern() -> Pattern[str]:
 
 def has_credential(text: str) -> bool:
     """Whether something in a text has the form of a real credential."""
+    if len(text) < _SHORTEST:
+        return False
     return any(mark in text for mark in _MARKS) and _pattern().search(text) is not None
 
 

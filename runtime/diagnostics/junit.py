@@ -22,13 +22,14 @@ def as_junit(diagnostics: Sequence[Diagnostic], cases: Iterable[Case]) -> str:
         by_case.setdefault(key if key in by_case else (found.file, ""), []).append(found)
     root = ElementTree.Element("testsuites", name="runtime validate")
     total = [0, 0]
-    for file in dict.fromkeys(file for file, _ in by_case):
+    by_file: dict[str, list[tuple[str, list[Diagnostic]]]] = {}
+    for (file, name), found_here in by_case.items():
+        by_file.setdefault(file, []).append((name, found_here))
+    for file, cases_here in by_file.items():
         suite = ElementTree.SubElement(root, "testsuite", name=printable(file))
-        count = [0, 0]
-        for (of_file, name), found_here in by_case.items():
-            if of_file == file:
-                count[0] += 1
-                count[1] += _add_case(suite, file, name, kinds.get((file, name), ""), found_here)
+        count = [len(cases_here), 0]
+        for name, found_here in cases_here:
+            count[1] += _add_case(suite, file, name, kinds.get((file, name), ""), found_here)
         suite.set("tests", str(count[0]))
         suite.set("failures", str(count[1]))
         total = [total[0] + count[0], total[1] + count[1]]

@@ -49,6 +49,8 @@ def _width(text: str) -> int:
 
 def printable(text: str) -> str:
     """The text without control characters, so that neither a terminal nor a parser is misled; line ends stay."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() or character == "\n" else "·" for character in text)
 
 

@@ -1,9 +1,9 @@
 """What the CEL library says of an expression, as faults in our words; imported only when there is one."""
 
 import re
-from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator
 
+from runtime.diagnostics.nearby import Nearby
 from runtime.expressions.contracts import Fault
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
@@ -34,6 +34,36 @@ _FUNCTIONS = re.findall(
     "startsWith endsWith matches getFullYear getMonth getDate getDayOfWeek getDayOfMonth getDayOfYear getHours "
     "getMinutes getSeconds getMilliseconds",
 )
+
+
+class Known:
+    """The names of a scope, to find those that a wrong one may mean."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._below: dict[str, list[str]] = {"metadata": [], "secrets": [], "variables": []}
+        for name in sorted(names):
+            root, _, rest = name.partition(".")
+            self._below.setdefault(root, []).extend([rest] if rest else [])
+        self._near_root = Nearby(sorted(self._below), 0.7)
+        self._nearby = {root: Nearby(below) for root, below in self._below.items()}
+
+    def hint(self, root: str, rest: str) -> str:
+        """What may be meant by a name in two parts, the second perhaps empty."""
+        if root not in self._below:
+            near_root = self._near_root.find(root)
+            near = f"{near_root}.{rest}" if near_root and rest else near_root or self._whole(root)
+        else:
+            found = self._nearby[root].find(rest) if rest else None
+            near = f"{root}.{found}" if found else None
+        if near is not None:
+            return f'did you mean "{near}"?'
+        if self._below.get(root):
+            return f'"{root}" has: {", ".join(self._below[root][:20])}'
+        return f"in scope are: {', '.join(sorted(self._below))}"
+
+    def _whole(self, name: str) -> str | None:
+        """A name without its root: `secrets.token` for `token`."""
+        return next((f"{root}.{name}" for root, below in self._below.items() if name in below), None)
 
 
 def syntax_fault(text: str, report: str) -> Fault:
@@ -67,13 +97,13 @@ def _exceeding(report: str) -> Fault | None:
     return None
 
 
-def type_faults(text: str, report: str, known: Mapping[str, str]) -> list[Fault]:
-    """What is wrong with an expression that parses; `known` are the names in scope with their types."""
+def type_faults(text: str, report: str, known: Known) -> list[Fault]:
+    """What is wrong with an expression that parses; `known` are the names in scope."""
     faults = list(_type_faults(text, report, known))
     return faults or [_exceeding(report) or Fault("CEL_TYPE", 0, "the expression cannot be evaluated")]
 
 
-def _type_faults(text: str, report: str, known: Mapping[str, str]) -> Iterator[Fault]:
+def _type_faults(text: str, report: str, known: Known) -> Iterator[Fault]:
     for line, column, message in _ERROR.findall(report):
         if "*error*" in message:  # what follows from a fault that is told as well
             continue
@@ -131,7 +161,7 @@ def _type(name: str) -> str:
     return _TYPES.get(name.partition("(")[0], name)
 
 
-def _unknown_name(text: str, name: str, offset: int, known: Mapping[str, str]) -> Fault:
+def _unknown_name(text: str, name: str, offset: int, known: Known) -> Fault:
     is_call = text[offset : offset + 1] == "("
     root, _, rest = name.partition(".")
     start = text.rfind(name, 0, offset + len(name) + 1)
@@ -140,24 +170,9 @@ def _unknown_name(text: str, name: str, offset: int, known: Mapping[str, str]) -
     if is_call:
         if name in _FUNCTIONS:
             return Fault("CEL_UNKNOWN_NAME", start, f'the function "{name}" does not take these arguments')
-        near = get_close_matches(name, _FUNCTIONS, 1, 0.7)
-        return Fault("CEL_UNKNOWN_NAME", start, f'there is no function "{name}"', _did_you_mean(near))
-    beside = {given.partition(".")[2]: given for given in known if given.startswith(f"{root}.")}
-    roots = sorted({"metadata", "secrets", "variables"} | {given.partition(".")[0] for given in known})
-    if rest:
-        near = [beside[part] for part in get_close_matches(rest, beside, 1, 0.6)]
-    else:
-        near = [given for part, given in beside.items() if part == name]
-    if not near and root not in roots:
-        near = [other + name[len(root) :] for other in get_close_matches(root, roots, 1, 0.7)]
-    hint = _did_you_mean(near)
-    if hint is None and beside:
-        hint = f'"{root}" has: {", ".join(sorted(beside)[:20])}'
-    return Fault("CEL_UNKNOWN_NAME", start, f'"{name}" is not in scope', hint or f"in scope are: {', '.join(roots)}")
-
-
-def _did_you_mean(near: list[str]) -> str | None:
-    return f'did you mean "{near[0]}"?' if near else None
+        hint = Nearby(_FUNCTIONS, 0.7).hint(name)
+        return Fault("CEL_UNKNOWN_NAME", start, f'there is no function "{name}"', hint)
+    return Fault("CEL_UNKNOWN_NAME", start, f'"{name}" is not in scope', known.hint(root, rest))
 
 
 def _offset(text: str, line: int, column: int) -> int:

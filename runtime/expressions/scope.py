@@ -47,6 +47,7 @@ class Scope:
     def __init__(self, types: Mapping[str, str]) -> None:
         self.types = dict(types)
         self._environments: dict[bool, Any] = {}
+        self._known: Any = None  # what hints are made from
         self._compiled: dict[str, Any] = {}
         self._checked: dict[str, tuple[str, list[Fault]]] = {}
 
@@ -73,13 +74,14 @@ class Scope:
         return json_type, []
 
     def _faults(self, text: str, error: RuntimeError) -> list[Fault]:
-        from runtime.expressions.faults import syntax_fault, type_faults
+        from runtime.expressions.faults import Known, syntax_fault, type_faults
 
         try:
             self._environment(text).compile(self._readable(text), disable_check=True)
         except RuntimeError as unparsed:
             return [syntax_fault(text, str(unparsed))]
-        return type_faults(text, str(error), self.types)
+        self._known = self._known or Known(self.types)
+        return type_faults(text, str(error), self._known)
 
     def evaluate(self, text: str, values: Mapping[str, Any]) -> Any:
         """The value of an expression that was checked; ExpressionError where the values do not allow one."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 OPENING, CLOSING = "${{", "}}"
 
+_MARKS = re.compile("[{}'\"]")
 _NAMES = re.compile(r"(?<![\w.])(variables|secrets|metadata|arguments)\s*\.\s*([A-Za-z_]\w*)")
 
 
@@ -42,23 +43,19 @@ def _closing(text: str, at: int) -> int | None:
     if "{" not in inner and "'" not in inner and '"' not in inner:  # as almost always: no need to look at each letter
         return first
     depth = 0
-    while at < len(text):
-        character = text[at]
-        if character in "'\"":
-            end = _string_end(text, at)
+    while (found := _MARKS.search(text, at)) is not None:
+        at = found.end()
+        if found[0] == "{":
+            depth += 1
+        elif found[0] != "}":
+            end = _string_end(text, found.start())
             if end is None:
                 return None
             at = end
-        elif character == "{":
-            depth += 1
-            at += 1
-        elif character == "}":
-            if depth == 0 and text.startswith(CLOSING, at):
-                return at
-            depth = max(0, depth - 1)
-            at += 1
+        elif depth == 0 and text.startswith(CLOSING, found.start()):
+            return found.start()
         else:
-            at += 1
+            depth = max(0, depth - 1)
     return None
 
 
@@ -66,14 +63,14 @@ def _string_end(text: str, at: int) -> int | None:
     """Behind the string literal that opens at `at`: CEL has quoted, tripled and raw ones (its language definition)."""
     quote = text[at] * 3 if text.startswith(text[at] * 3, at) else text[at]
     is_raw = at > 0 and text[at - 1] in "rR"
-    at += len(quote)
-    while at < len(text):
-        if text[at] == "\\" and not is_raw:
-            at += 2
-        elif text.startswith(quote, at):
-            return at + len(quote)
-        else:
-            at += 1
+    start = at = at + len(quote)
+    while (found := text.find(quote, at)) >= 0:
+        unescaped = found
+        while unescaped > start and text[unescaped - 1] == "\\":
+            unescaped -= 1
+        if is_raw or (found - unescaped) % 2 == 0:
+            return found + len(quote)
+        at = found + 1
     return None
 
 

@@ -1,10 +1,13 @@
 """Texts that are made to hurt: each ends soon, with a finding or none, and nothing is raised."""
 
+import gc
+import io
 import time
 
 import pytest
 
 from runtime.checks import check
+from runtime.cli.main import main
 from runtime.manifest import Source
 
 MIB = 1 << 20
@@ -151,10 +154,98 @@ def test_many_faults_of_one_sort(documents: object, code: str) -> None:
     assert code in codes(data)
 
 
-def test_one_mapping_with_many_unknown_fields() -> None:
-    data = AGENT + b"".join(b"unknown%d: 1\n" % number for number in range(5000))
+MANY = range(12_000)
 
-    assert codes(data) == ["SCHEMA_UNKNOWN_FIELD"]
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        pytest.param(b"".join(b"unknown%d: 1\n" % n for n in MANY), "SCHEMA_UNKNOWN_FIELD", id="unknown fields"),
+        pytest.param(b"requireApproval: [" + b"1," * 90_000 + b"]\n", "SCHEMA_TYPE", id="wrong types"),
+        pytest.param(b"options: { a: [" + b"!ref A," * 90_000 + b"] }\n", "REF_MISPLACED", id="references"),
+        pytest.param(b"options: { a: [" + b"!cel x," * 90_000 + b"] }\n", "CEL_UNKNOWN_NAME", id="unknown names"),
+        pytest.param(
+            b"options:\n" + b"".join(b"  k%d: !cel 1 %d\n" % (n, n) for n in MANY), "CEL_SYNTAX", id="expressions"
+        ),
+        pytest.param(
+            b"options: { a: [" + b"!include-text x," * 40_000 + b"] }\n", "INCLUDE_NOT_FOUND", id="included files"
+        ),
+        pytest.param(
+            b"toolProviders: [{ provider: { kind: Ai.Tools, tools: ["
+            + b"{ tool: { kind: Ai.Agent, model: { kind: Ai.ScriptedModel } }, parameters: { type: x } }," * 9_000
+            + b"] } }]\n",
+            "SCHEMA_VALUE",
+            id="schemas",
+        ),
+    ],
+)
+def test_of_very_many_faults_of_one_resource_the_last_says_that_there_are_more(data: bytes, code: str) -> None:
+    found = check([Source("m.yaml", AGENT + data, ".")]).diagnostics
+
+    assert [each.code for each in found] == [code] * 1000
+    assert found[-1].message == "this resource has 1000 errors or more; what else is wrong is not shown"
+
+
+def test_of_very_many_faults_of_a_set_the_last_says_that_there_are_more() -> None:
+    found = check([Source("m.yaml", b"---\na: b\n" * 6000, ".")]).diagnostics
+
+    assert len(found) == 10_000
+    assert [each.message for each in found if "not shown" in each.message] == [
+        "the set has 10000 errors or more; what else is wrong is not shown"
+    ]
+
+
+def test_many_warnings_hide_no_error() -> None:
+    credentials = b"".join(b"  k%d: ghp_%s\n" % (number, b"MADEup0" * 5) for number in range(2000))
+    data = AGENT + b"options:\n" + credentials + b"other: 1\n"
+
+    checked = check([Source("m.yaml", data, ".")])
+
+    assert (checked.errors, checked.warnings) == (1, 1000)
+
+
+def test_a_path_without_end_is_not_followed() -> None:
+    assert codes(AGENT + b"system: !include-text " + repeated(b"a/", MIB - 200) + b"\n") == ["INCLUDE_NOT_FOUND"]
+
+
+def test_chains_of_models_that_share_their_models_are_walked_once() -> None:
+    chain = b"kind: Ai.FallbackModel\nmetadata: { name: M%d }\nmodels: [!ref M%d, !ref M%d]\n"
+    documents = [chain % (number, number + 1, number + 1) for number in range(1500)]
+    documents += [AGENT.replace(b"{ kind: Ai.ScriptedModel }", b"!ref M0"), b"kind: Ai.ScriptedModel\n"]
+    documents[-1] += b"metadata: { name: M1500 }\n"
+
+    assert codes(b"---\n".join(documents)) == []
+
+
+def test_many_inline_resources_in_one() -> None:
+    tool = b"  - { name: t%d, tool: { kind: Ai.Agent, model: { kind: Ai.ScriptedModel } }, parameters: {} }\n"
+    data = b"kind: Ai.Tools\nmetadata: { name: T }\ntools:\n" + b"".join(tool % number for number in range(9000))
+
+    assert codes(data) == ["RESOURCE_UNUSED"]
+
+
+def test_many_names_in_scope_and_many_that_are_not() -> None:
+    properties = b"".join(b"        p%d: {}\n" % number for number in MANY)
+    inputs = b"".join(b"      i%d: ${{ arguments.q%d }}\n" % (number, number) for number in MANY)
+    tool = b"  - tool: !ref A\n    parameters:\n      properties:\n" + properties + b"    inputs:\n" + inputs
+    data = AGENT + b"---\nkind: Ai.Tools\nmetadata: { name: T }\ntools:\n" + tool
+
+    assert codes(data) == ["CEL_UNKNOWN_NAME"]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "junit"])
+def test_every_form_of_output_takes_very_many_findings(form: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    documents = b"".join(b"---\nkind: Ai.Agnt%d\nmetadata: { name: A%d }\n" % (n, n) for n in range(4000))
+    started = time.thread_time()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(documents)))
+        code = main(["validate", "-", "--output", form])
+    gc.enable()  # the command ends its process; this one goes on
+
+    assert code == 1
+    assert capfdbinary.readouterr().out.count(b"KIND_UNKNOWN") >= 4000
+    assert time.thread_time() - started < MOST_SECONDS
 
 
 def test_a_fault_behind_a_hostile_document_is_found_all_the_same() -> None:
