@@ -128,7 +128,11 @@ class Carrier:
 def _connect(address: Any, tls: Any) -> Any:
     import httpcore2
 
-    return httpcore2.AsyncHTTPConnection(address.origin, ssl_context=tls, keepalive_expiry=KEPT_OPEN)
+    from runtime.ai.joined_stream import JoinedBackend
+
+    return httpcore2.AsyncHTTPConnection(
+        address.origin, ssl_context=tls, keepalive_expiry=KEPT_OPEN, network_backend=JoinedBackend()
+    )
 
 
 def _is_over(connection: Any) -> bool:
