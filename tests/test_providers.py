@@ -133,3 +133,29 @@ async def test_a_refused_key_is_told_without_showing_it(tmp_path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert [found for found in LINK.findall(page.read_text()) if not (page.parent / found).exists()] == []
+
+
+async def test_an_image_that_a_model_makes_is_named_and_kept(tmp_path):
+    image = {"inlineData": {"mimeType": "image/png", "data": "AAAA" * 4115}}
+    drawn = {"candidates": [{"content": {"parts": [{"text": "A heron."}, image]}, "finishReason": "STOP"}]}
+    manifest = tmp_path / "manifest.yaml"
+    manifest.write_text(
+        "kind: Ai.Completion\nmetadata: { name: Painter }\n"
+        'model: { kind: AiGoogle.GeminiModel, model: gemini-3-image, apiKey: "${{ secrets.geminiApiKey }}" }\n'
+    )
+    arguments = ("apply", str(manifest), "--prompt", "Draw a heron.", "--quiet")
+
+    async with serve_provider() as provider:
+        ended = []
+        for output in ("text", "json", "events"):
+            provider.streams(drawn)
+            told = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": provider.url}
+            ended.append(await anyio.to_thread.run_sync(partial(run, tmp_path, *arguments, "--output", output, **told)))
+
+    text, as_json, events = ended
+    assert text.out == "A heron.\n[image image/png, 12345 bytes]\n"
+    kept = [{"type": "image", "data": "AAAA" * 4115, "mediaType": "image/png"}]
+    assert msgspec.json.decode(as_json.out)["images"] == kept
+    lines = [msgspec.json.decode(line) for line in events.out.splitlines()]
+    assert [line["type"] for line in lines] == ["text-delta", "media", "finish"]
+    assert lines[1]["images"] == lines[2]["images"] == kept

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from runtime.ai.contracts import Tool, ToolProvider, ToolResult
+from runtime.ai.contracts import Image, Text, Tool, ToolProvider, ToolResult
 from runtime.contracts import Invocable
 from runtime.errors import StartError, ToolError
 from runtime.json_schema import find_schema_faults
@@ -166,6 +166,9 @@ class StaticTools:
         rest: Sequence[Any] = ()
         if _is_run(result):
             output, rest = result.get("output", result["text"]), [result]
+            if result.get("images") and "output" not in result:
+                images = [Image(image["data"], image["mediaType"]) for image in result["images"]]
+                output = [Text(output), *images] if output else images
         if entry.result is not UNSET:
             output = self._context.evaluate(entry.result, {"result": result})
         return ToolResult(output, rest)

@@ -130,12 +130,18 @@ class TextDelta(Struct, frozen=True, tag_field="type", tag="text-delta"):
 
 
 class TurnEnd(Struct, frozen=True):
-    """The end of a model's turn: its tool calls in order, why it ended, what it cost."""
+    """The end of a model's turn: its tool calls in order, why it ended, what it cost.
+
+    `images` are those that the model made; `rest` is what else it made that is no text, as the provider gave it: it
+    goes into the trace alone.
+    """
 
     tool_calls: Sequence[ToolCall]
     finish_reason: FinishReason
     usage: Usage
     provider_data: Any = None
+    images: Sequence[Image] = ()
+    rest: Sequence[Any] = ()
 
 
 class ModelRequest(Struct):

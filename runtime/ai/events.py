@@ -1,7 +1,7 @@
 """Events: what a run tells while it happens, and the answer that they add up to.
 
-A run gives, for each turn of the model, `text-delta`s, then the turn's `tool-call`s and their `tool-result`s, both in
-call order, or one `output-refused`; at its end exactly one `finish` or `error`.
+A run gives, for each turn of the model, `text-delta`s, `media` where it made any, then the turn's `tool-call`s and
+their `tool-result`s, both in call order, or one `output-refused`; at its end exactly one `finish` or `error`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 
-from runtime.ai.contracts import FinishReason, Part, TextDelta, Usage
+from runtime.ai.contracts import FinishReason, Image, Part, TextDelta, Usage
 from runtime.errors import Error
 
 
@@ -33,6 +33,13 @@ class ToolAnswered(Struct, frozen=True, rename="camel", omit_defaults=True, tag_
     duration_ms: float = 0.0
 
 
+class MediaMade(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="media"):
+    """What the model made in the turn beside its text: images, and in `rest` what reaches nobody, as it came."""
+
+    images: Sequence[Image] = ()
+    rest: Sequence[Any] = ()
+
+
 class OutputRefused(Struct, frozen=True, tag_field="type", tag="output-refused"):
     """The turn's text is not the structured answer that the agent has to give; the model is asked once more."""
 
@@ -40,7 +47,8 @@ class OutputRefused(Struct, frozen=True, tag_field="type", tag="output-refused")
 
 
 class Finished(Struct, frozen=True, rename="camel", tag_field="type", tag="finish"):
-    """The run's end: the last turn's text, why the model stopped, the tokens of all turns; `output` if structured.
+    """The run's end: the last turn's text and images, why the model stopped, the tokens of all turns; `output` if
+    structured.
 
     `tool_calls` are those that the caller of the run has to carry out.
     """
@@ -50,6 +58,7 @@ class Finished(Struct, frozen=True, rename="camel", tag_field="type", tag="finis
     usage: Usage
     output: Any | UnsetType = UNSET
     tool_calls: Sequence[ToolCalled] | UnsetType = UNSET
+    images: Sequence[Image] | UnsetType = UNSET
 
 
 class Failed(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="error"):
@@ -66,14 +75,15 @@ class Failed(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="err
         return cls(error.code, error.message, error.resource, error.hint, error.details)
 
 
-Event = TextDelta | ToolCalled | ToolAnswered | OutputRefused | Finished | Failed
+Event = TextDelta | MediaMade | ToolCalled | ToolAnswered | OutputRefused | Finished | Failed
 
 
 class Answer:
-    """The events of a run, collected: `{text, usage, finishReason, steps, output?, toolCalls?}`.
+    """The events of a run, collected: `{text, usage, finishReason, steps, output?, toolCalls?, images?}`.
 
     A step is one turn of the model: `{text, toolCalls: [{id, name, arguments}], toolResults: [{toolCallId, name,
-    content, isError?, code?, rest?, durationMs?}], refused?}`; `refused` is why its text was no structured answer.
+    content, isError?, code?, rest?, durationMs?}], refused?, images?, rest?}`; `refused` is why its text was no
+    structured answer, `rest` what the model made that reached nobody.
     """
 
     def __init__(self) -> None:
@@ -94,6 +104,8 @@ class Answer:
                 self._pieces.append(event.text)
             elif isinstance(event, ToolCalled):
                 self._steps[-1]["toolCalls"].append(_without_type(event))
+            elif isinstance(event, MediaMade):
+                self._steps[-1] |= {name: list(made) for name, made in _without_type(event).items()}
             elif isinstance(event, OutputRefused):
                 self._steps[-1]["refused"] = event.message
                 self._close_step()
@@ -131,6 +143,8 @@ class Answer:
             answer["output"] = self._end.output
         if not isinstance(self._end.tool_calls, UnsetType):
             answer["toolCalls"] = [_without_type(call) for call in self._end.tool_calls]
+        if not isinstance(self._end.images, UnsetType):
+            answer["images"] = list(to_builtins(self._end.images))
         return answer
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET, Struct
 
-from runtime.ai.contracts import Message, Model, ModelRequest, TextDelta, ToolCall, TurnEnd, Usage
-from runtime.ai.events import Event, Failed, Finished, OutputRefused, ToolAnswered, ToolCalled
+from runtime.ai.contracts import Message, Model, ModelRequest, Part, Text, TextDelta, ToolCall, TurnEnd, Usage
+from runtime.ai.events import Event, Failed, Finished, MediaMade, OutputRefused, ToolAnswered, ToolCalled
 from runtime.ai.history import History, HistoryRule
 from runtime.ai.inputs import read_inputs, start_messages
 from runtime.ai.limits import Budget, Limits
@@ -110,6 +110,8 @@ class Run:
                     yield delta
             self._usage += self._end.usage
             budget.spend(self._end.usage)
+            if self._end.images or self._end.rest:
+                yield MediaMade(self._end.images, self._end.rest)
             self._calls = resolve_calls(_number_calls(self._end.tool_calls, step), offer)
             for call in self._calls:
                 yield call.told
@@ -183,7 +185,7 @@ class Run:
         with calling(Caller(budget)):
             answers = await budget.bound(run_calls(calls, rules, self._spans, self._journal))
         wanted = [call.wanted for call in self._calls]
-        self.messages.append(Message("assistant", self._text, wanted, provider_data=self._end.provider_data))
+        self.messages.append(self._answer_message(wanted))
         self.messages += [answer_message(answer, call.wanted.name) for answer, call in zip(answers, calls, strict=True)]
         if self._choice != "none":  # a choice that held on would ask for calls for ever
             self._choice = "auto"
@@ -216,14 +218,18 @@ class Run:
         self.messages.append(self._answer_message())
         output = self._rules.output
         value = output.read(self._text, self._end.finish_reason) if output else UNSET
-        return Finished(self._text, self._end.finish_reason, used, value)
+        images = self._end.images or UNSET
+        return Finished(self._text, self._end.finish_reason, used, value, images=images)
 
     def _hand_over(self, calls: list[ToolCalled], used: Usage) -> Finished:
         """The end of a run whose caller has to carry out calls."""
         return Finished(self._text, "tool-calls", used, tool_calls=calls)
 
-    def _answer_message(self) -> Message:
-        return Message("assistant", self._text, provider_data=self._end.provider_data)
+    def _answer_message(self, calls: Sequence[ToolCall] = ()) -> Message:
+        content: str | list[Part] = self._text
+        if self._end.images:
+            content = [*([Text(self._text)] if self._text else []), *self._end.images]
+        return Message("assistant", content, list(calls), provider_data=self._end.provider_data)
 
 
 def _number_calls(calls: Sequence[ToolCall], step: int) -> list[ToolCall]:

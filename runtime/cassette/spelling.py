@@ -42,6 +42,8 @@ def spell_end(end: TurnEnd) -> dict[str, Any]:
         "finishReason": end.finish_reason,
         "usage": {name: value for name, value in msgspec.to_builtins(end.usage).items() if value},
         "providerData": msgspec.to_builtins(end.provider_data),
+        "images": msgspec.to_builtins(end.images),
+        "rest": msgspec.to_builtins(end.rest),
     }
     return {name: value for name, value in spelled.items() if value}
 
@@ -52,6 +54,8 @@ def read_end(answer: Mapping[str, Any]) -> TurnEnd:
         answer["finishReason"],
         msgspec.convert(answer.get("usage", {}), Usage),
         answer.get("providerData"),
+        tuple(msgspec.convert(answer.get("images", ()), list[Image])),
+        tuple(answer.get("rest", ())),
     )
 
 

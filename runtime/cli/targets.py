@@ -15,6 +15,7 @@ from runtime.cli import bringing_up
 from runtime.cli.event_lines import EventLines, TraceFile
 from runtime.cli.output import print_error, print_json, write
 from runtime.cli.terminal_text import disarm
+from runtime.cli.turn_view import describe_image, describe_media
 from runtime.errors import Error
 from runtime.lifecycle import Live
 from runtime.masking import Masker, StreamMasker, mask_json
@@ -168,6 +169,10 @@ async def _told(events: Any) -> AsyncIterator[tuple[str, str]]:
         elif data["type"] == "tool-call":
             yield "call", f"{chr(10) if has_text else ''}[{data['name']}]\n"
             has_text = False
+        elif data["type"] == "media":
+            lines = "\n".join(describe_media(event))
+            yield "call", f"{chr(10) if has_text else ''}{lines}\n"
+            has_text = False
         elif data["type"] == "output-refused":
             yield "call", f"{chr(10) if has_text else ''}[asked again: {data['message']}]\n"
             has_text = False
@@ -209,5 +214,6 @@ def _text_of(result: Any) -> str:
     if isinstance(result, Mapping) and "output" in result and "steps" in result:
         return msgspec.json.encode(result["output"]).decode()
     if isinstance(result, Mapping) and isinstance(result.get("text"), str):
-        return str(result["text"])
+        made = [describe_image(image) for image in result.get("images") or ()] if "steps" in result else []
+        return "\n".join([*([str(result["text"])] if result["text"] or not made else []), *made])
     return result if isinstance(result, str) else msgspec.json.encode(result).decode()

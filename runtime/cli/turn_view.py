@@ -2,13 +2,13 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from msgspec import UnsetType
+from msgspec import UnsetType, to_builtins
 
 from runtime.ai.contracts import Text, TextDelta, Usage
-from runtime.ai.events import Event, Finished, OutputRefused, ToolAnswered, ToolCalled
+from runtime.ai.events import Event, Finished, MediaMade, OutputRefused, ToolAnswered, ToolCalled
 from runtime.cli.output import encodable, has_colour, write
 from runtime.cli.terminal_text import disarm, reveal, reveal_json
 from runtime.masking import Masker, StreamMasker, mask_json
@@ -34,7 +34,10 @@ class TurnView:
             self._write(self._stream.feed(event.text))
             return
         self.end_line()
-        if isinstance(event, ToolCalled):
+        if isinstance(event, MediaMade):
+            for line in describe_media(event):
+                self._write(f"{line}\n")
+        elif isinstance(event, ToolCalled):
             self._note(f"[{event.name}] {_on_one_line(mask_json(event.arguments, self._masker))}")
         elif isinstance(event, ToolAnswered):
             self._note(f"[{event.name}] {_time(event.duration_ms / 1000)}, {self._result(event)}")
@@ -65,6 +68,25 @@ class TurnView:
             text = event.content if isinstance(event.content, str) else ""
             return f"failed: {_cut(self._masker(text))}"
         return measure(event.content)
+
+
+def describe_media(event: MediaMade) -> list[str]:
+    """What a model made beside its text, a line for each; what reaches nobody is told as well."""
+    lines = [describe_image(to_builtins(image)) for image in event.images]
+    return lines + [f"[not shown: {_name_rest(each)}]" for each in event.rest]
+
+
+def describe_image(image: Mapping[str, Any]) -> str:
+    """An image in words: `[image image/png, 12345 bytes]`."""
+    data = str(image["data"]).rstrip("=")
+    return f"[image {image['mediaType']}, {len(data) * 3 // 4} bytes]"
+
+
+def _name_rest(value: Any) -> str:
+    """What a provider calls a thing: its type, or the names of its fields."""
+    if not isinstance(value, Mapping):
+        return type(value).__name__
+    return str(value.get("type") or ", ".join(map(str, value)))
 
 
 def measure(content: Any) -> str:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from runtime.ai.contracts import Image, Message, ModelRequest, Text, TextDelta, ToolCall, ToolResult, TurnEnd, Usage
-from runtime.ai.events import Failed, Finished, ToolAnswered, ToolCalled
+from runtime.ai.events import Answer, Failed, Finished, MediaMade, ToolAnswered, ToolCalled
 from runtime.ai.limits import Limits
 from runtime.ai.turn import ToolRules
 from runtime.errors import AgentError, ModelError, ToolError
@@ -726,3 +726,41 @@ async def test_runs_that_take_turns_in_one_task_do_not_pay_for_each_other(agent)
         ends += [event async for event in one if isinstance(event, Finished)]
 
     assert [end.usage.total_tokens for end in ends] == [22, 22]
+
+
+PICTURE = Image("aGk=", "image/png")
+SHOWS = TurnEnd((), "stop", Usage(), None, (PICTURE,), ({"audio": "x"},))
+
+
+async def test_what_a_model_makes_beside_text_is_told_and_in_the_answer(toolbox, agent):
+    turns = (msgspec.structs.replace(LOOK, images=(PICTURE,)), SHOWS)
+    model = Recorder(*turns)
+    run = agent(model, toolbox("Eyes", look=lambda: "seen")).start({"prompt": "draw"})
+
+    answer = Answer()
+    events = []
+    async for event in run.events():
+        events.append(event)
+        answer.add(event)
+
+    told = {"type": "image", "data": "aGk=", "mediaType": "image/png"}
+    assert [event for event in events if isinstance(event, MediaMade)] == [
+        MediaMade((PICTURE,)),
+        MediaMade((PICTURE,), ({"audio": "x"},)),
+    ]
+    assert [type(event) for event in events[:3]] == [TextDelta, MediaMade, ToolCalled]
+    result = answer.to_json()
+    assert (result["text"], result["images"]) == ("t", [told])
+    assert [(step["images"], step.get("rest")) for step in result["steps"]] == [
+        ([told], None),
+        ([told], [{"audio": "x"}]),
+    ]
+    assert run.messages[1].content == run.messages[3].content == [Text("t"), PICTURE]
+    assert msgspec.json.decode(msgspec.json.encode(events[-1]))["images"] == [told]
+
+
+async def test_answer_without_images_has_no_word_of_them(agent):
+    answer = await agent(Recorder(DONE)).invoke({"prompt": "go"})
+
+    assert answer.keys() == {"text", "usage", "finishReason", "steps"}
+    assert answer["steps"][0].keys() == {"text", "toolCalls", "toolResults"}

@@ -10,10 +10,12 @@ import anyio
 import msgspec
 import pytest
 
+from runtime.ai.contracts import Image, TurnEnd, Usage
 from runtime.cassette.borders import find_borders
 from runtime.cassette.reader import CassetteReader
 from runtime.cassette.recording import Recorder
 from runtime.cassette.replaying import Replay
+from runtime.cassette.spelling import read_end, spell_end
 from runtime.cassette.writer import write_cassette
 from runtime.changes import Changes
 from runtime.checks import Checked, check
@@ -297,3 +299,9 @@ async def test_a_resource_without_a_recording_does_not_start(tmp_path: Path) -> 
     with pytest.raises(StartError, match="there is no recording") as caught:
         await replay(checked, tmp_path, prompt="start")
     assert caught.value.code == "ERR_CASSETTE"
+
+
+def test_images_of_a_model_are_played_back() -> None:
+    end = TurnEnd([], "stop", Usage(), None, (Image("aGk=", "image/png"),), ({"executableCode": {}},))
+
+    assert read_end(spell_end(end)) == end

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from runtime.ai.content import EMPTY
+from runtime.ai.content import EMPTY, flatten
 from runtime.ai.contracts import Image, Message, ModelRequest, Part, Text, ToolCall
 from runtime.ai.formats.encoding import encode
 from runtime.ai.provider import as_object, snake_case
@@ -132,7 +132,8 @@ def _encode_turn(message: Message) -> list[dict[str, Any]]:
     data = message.provider_data
     blocks = data.get(FORMAT) if isinstance(data, Mapping) else None
     if not isinstance(blocks, list):
-        return _encode_parts(message.content) + [_encode_call(call) for call in message.tool_calls]
+        # a turn has no images here: that of another model names them
+        return _encode_parts(flatten(message.content)) + [_encode_call(call) for call in message.tool_calls]
     calls = iter(message.tool_calls)
     kept = []
     for block in blocks:

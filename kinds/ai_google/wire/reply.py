@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from kinds.ai_google.wire.request import FORMAT, read_call
-from runtime.ai.contracts import FinishReason, ToolCall, TurnEnd, Usage
+from runtime.ai.contracts import FinishReason, Image, ToolCall, TurnEnd, Usage
 from runtime.ai.formats.encoding import encode
 from runtime.ai.provider import break_off, end_early, make_no_sense
 
@@ -29,6 +29,10 @@ REASONS: Mapping[str, FinishReason] = {
         "error",
     ),
 }
+
+
+TOLD = frozenset(("text", "functionCall"))
+"""Of a part's fields those that are told as text and calls."""
 
 
 class Content(Struct):
@@ -138,12 +142,16 @@ class Reply:
         if self._reason is None:
             raise end_early(self._name)
         calls = [] if self._reason == "content-filter" else self._read_calls()
+        shown = [] if self._reason == "content-filter" else [part for part in self._parts if not part.get("thought")]
+        images = tuple(image for part in shown if (image := _read_image(part)) is not None)
         is_plain = not calls and all(part.keys() == {"text"} for part in self._parts)
         return TurnEnd(
             calls,
             "tool-calls" if calls else self._reason,
             _read_usage(self._usage),
             None if is_plain else {FORMAT: self._parts},
+            images,
+            tuple(part for part in shown if not TOLD & part.keys() and _read_image(part) is None),
         )
 
     def _read_calls(self) -> list[ToolCall]:
@@ -153,6 +161,14 @@ class Reply:
             ToolCall(str(call.get("id") or ""), str(call.get("name") or ""), encode(call.get("args") or {}).decode())
             for call in wanted
         ]
+
+
+def _read_image(part: Mapping[str, Any]) -> Image | None:
+    blob = part.get("inlineData")
+    media_type = blob.get("mimeType") if isinstance(blob, Mapping) else None
+    if not isinstance(blob, Mapping) or not isinstance(media_type, str) or not media_type.startswith("image/"):
+        return None
+    return Image(str(blob.get("data") or ""), media_type)
 
 
 def _read_usage(usage: UsagePiece) -> Usage:

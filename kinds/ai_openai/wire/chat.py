@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from kinds.ai_openai.wire.reasoning import Reasoning
+from runtime.ai.content import flatten
 from runtime.ai.contracts import (
     FinishReason,
     Image,
@@ -93,10 +94,10 @@ def _encode_message(message: Message, images: int) -> dict[str, Any]:
         text = content if isinstance(content, str) else _flatten(content, images)
         text = f"Error: {text}" if message.is_error else text
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": text}
-    if not isinstance(content, str):
-        content = [_encode_part(part) for part in content]
     if message.role != "assistant":
-        return {"role": message.role, "content": content}
+        parts = content if isinstance(content, str) else [_encode_part(part) for part in content]
+        return {"role": message.role, "content": parts}
+    content = flatten(content)  # a turn has no images here: that of another model names them
     if not message.tool_calls:  # reasoning goes back with calls alone: elsewhere there are servers that refuse it
         return {"role": "assistant", "content": content}
     calls = [_encode_call(call) for call in message.tool_calls]

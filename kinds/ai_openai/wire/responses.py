@@ -32,6 +32,9 @@ FAULTS_OF_THE_REQUEST = (
 )
 """How the codes of errors begin that are no fault of the provider."""
 
+TOLD = frozenset(("message", "function_call", "reasoning"))
+"""The types of items that are told as text and calls, or are thoughts."""
+
 PLAIN_MESSAGE = {"type", "id", "role", "status", "content"}
 PLAIN_CALL = {"type", "id", "status", "call_id", "name", "arguments"}
 """The fields of items that say no more than a message of ours."""
@@ -245,6 +248,8 @@ class Reply:
             "tool-calls" if calls else reason,
             _read_usage(self._answer.usage or UsagePiece()),
             None if _is_plain(items) else {FORMAT: items},
+            tuple(image for item in items if (image := _read_image(item)) is not None),
+            tuple(item for item in items if item.get("type") not in TOLD and _read_image(item) is None),
         )
 
     def _join_arguments(self) -> None:
@@ -289,6 +294,13 @@ def _read_call(item: Mapping[str, Any]) -> ToolCall:
     if not arguments and item.get("status") == "incomplete":
         arguments = "{"  # it was cut off before it began: no call without arguments
     return ToolCall(str(item.get("call_id") or ""), str(item.get("name") or ""), arguments)
+
+
+def _read_image(item: Mapping[str, Any]) -> Image | None:
+    """The image of an `image_generation_call`."""
+    if item.get("type") != "image_generation_call" or not isinstance(item.get("result"), str):
+        return None
+    return Image(item["result"], f"image/{item.get('output_format') or 'png'}")
 
 
 def _read_parts(item: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,8 +1,12 @@
 """`Ai.Tools`: agents as tools of other agents."""
 
-import pytest
+from typing import Any
 
-from runtime.ai.contracts import Tool, ToolResult
+import pytest
+from servers.provider import Context
+
+from kinds.ai.tools import StaticTools, ToolEntry
+from runtime.ai.contracts import Image, Text, Tool, ToolResult
 from runtime.errors import StartError, ToolError
 
 pytestmark = pytest.mark.anyio
@@ -159,3 +163,25 @@ async def test_two_tools_of_one_name_do_not_start(apply):
     with pytest.raises(StartError, match='two of the tools are named "write"'):
         async with apply(WRITER + twice):
             pass
+
+
+class Painter:
+    """What can be run, and answers as an agent does whose model makes images."""
+
+    name = "Painter"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def invoke(self, inputs: Any) -> dict[str, Any]:
+        images = [{"type": "image", "data": "aGk=", "mediaType": "image/png"}]
+        return {"text": self.text, "steps": [], "images": images}
+
+
+@pytest.mark.parametrize(("text", "said"), [("Here.", [Text("Here.")]), ("", [])])
+async def test_images_of_an_agent_are_what_its_caller_sees(text: str, said: list[Text]) -> None:
+    tools = StaticTools(Context("Desk"), [ToolEntry(tool=Painter(text), parameters={})])
+
+    result = await tools.call_tool("Painter", {})
+
+    assert result.output == [*said, Image("aGk=", "image/png")]

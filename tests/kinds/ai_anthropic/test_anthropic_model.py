@@ -589,3 +589,14 @@ def test_options_that_the_version_refuses_are_found_before_anything_starts(tmp_p
     found = [each for each in runtime.validate(str(manifest)) if each.severity == "error"]
 
     assert [(each.code, each.line, each.column) for each in found] == [("SCHEMA_VALUE", *place) for place in places]
+
+
+async def test_image_of_another_models_turn_is_named(provider, model):
+    provider.streams(*HELLO)
+
+    await ask(await model(), USER, Message("assistant", [Text("Here."), Image("aGk=", "image/png")]), USER)
+
+    assert provider.bodies[0]["messages"][1] == {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Here.\n[Image: image/png]"}],
+    }

@@ -497,3 +497,50 @@ async def test_a_delay_that_is_none_leaves_the_wait_to_us(provider, model, delay
     error = await fail(await model(maxRetries=0))
 
     assert (error.code, error.details) == ("ERR_MODEL_RATE_LIMIT", {"status": 429})
+
+
+DRAWN = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
+
+
+async def test_images_of_the_model_are_images_of_the_turn(provider, model):
+    thought = {"inlineData": {"mimeType": "image/png", "data": "dGg="}, "thought": True}
+    signed = {**DRAWN, "thoughtSignature": "s1"}
+    provider.streams(chunk({"text": "Here: "}), chunk(thought), chunk(signed), chunk({"text": "done"}, finish="STOP"))
+    provider.streams(HELLO)
+    opened = await model(options={"responseModalities": ["TEXT", "IMAGE"]})
+
+    deltas, end = await ask(opened)
+    turn = Message("assistant", [Text("Here: done"), *end.images], provider_data=end.provider_data)
+    await ask(opened, USER, turn, USER)
+
+    assert deltas == ["Here: ", "done"]
+    assert (end.images, end.rest, end.finish_reason) == ((Image("aGk=", "image/png"),), (), "stop")
+    assert provider.bodies[0]["generationConfig"] == {"responseModalities": ["TEXT", "IMAGE"]}
+    parts = [{"text": "Here: "}, thought, signed, {"text": "done"}]
+    assert provider.bodies[1]["contents"] == [USER_WIRE, {"role": "model", "parts": parts}, USER_WIRE]
+
+
+async def test_what_a_model_makes_that_has_no_form_of_ours_is_kept_for_the_trace(provider, model):
+    audio = {"inlineData": {"mimeType": "audio/wav", "data": "aGk="}}
+    code = {"executableCode": {"language": "PYTHON", "code": "1"}}
+    provider.streams(chunk({"text": "thinking", "thought": True}, audio, code, {"text": "a"}, finish="STOP"))
+
+    deltas, end = await ask(await model())
+
+    assert (deltas, end.images, end.rest) == (["a"], (), (audio, code))
+
+
+async def test_image_that_is_held_back_is_none(provider, model):
+    provider.streams(chunk(DRAWN, finish="IMAGE_SAFETY", finishMessage="not shown"))
+
+    _, end = await ask(await model())
+
+    assert (end.finish_reason, end.images) == ("content-filter", ())
+
+
+async def test_image_that_another_model_made_is_an_image_of_the_turn(provider, model):
+    provider.streams(HELLO)
+
+    await ask(await model(), USER, Message("assistant", [Text("Here."), Image("aGk=", "image/png")]), USER)
+
+    assert provider.bodies[0]["contents"][1] == {"role": "model", "parts": [{"text": "Here."}, DRAWN]}

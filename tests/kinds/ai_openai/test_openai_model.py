@@ -642,3 +642,11 @@ async def test_requests_one_after_the_other_share_a_connection(provider, model):
         await ask(opened)
 
     assert provider.connections == 1
+
+
+async def test_image_of_another_models_turn_is_named(provider, model):
+    provider.says("hello")
+
+    await ask(await model(), USER, Message("assistant", [Text("Here."), Image("aGk=", "image/png")]), USER)
+
+    assert provider.requests[0].body["messages"][1] == {"role": "assistant", "content": "Here.\n[Image: image/png]"}

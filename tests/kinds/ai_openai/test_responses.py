@@ -333,3 +333,25 @@ async def test_answer_that_ends_too_early_is_an_error(provider, opened):
     error = await fail(await opened())
 
     assert (error.code, error.message) == ("ERR_MODEL_RESPONSE", "the provider's answer ended before it was complete")
+
+
+async def test_generated_image_is_an_image_of_the_turn(provider, opened):
+    drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "aGk="}
+    webp = {**drawn, "output_format": "webp"}
+    search = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
+    items = [drawn, webp, search, said("Here.")]
+    stream(provider, *(event for index, each in enumerate(items) for event in item(index, each)), end(*items))
+
+    texts, ended = await ask(await opened())
+
+    assert texts == ["Here."]
+    assert ended.images == (Image("aGk=", "image/png"), Image("aGk=", "image/webp"))
+    assert ended.rest == (search,)
+
+
+async def test_image_of_another_models_turn_is_named(provider, opened):
+    stream(provider, *HELLO)
+
+    await ask(await opened(), USER, Message("assistant", [Text("Here."), Image("aGk=", "image/png")]), USER)
+
+    assert provider.requests[0].body["input"][1] == {"role": "assistant", "content": "Here.\n[Image: image/png]"}
