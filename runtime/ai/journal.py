@@ -8,7 +8,7 @@ empty.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from typing import Any, Literal
 
 import msgspec
@@ -168,7 +168,7 @@ class RunJournal:
                 skipped = ToolAnswered(id, call.told.name, SKIPPED, True, "ERR_DURABLE_UNCERTAIN")
                 return {"answer": msgspec.to_builtins(skipped)}
             try:
-                with calling(Caller(own)), keyed_call(f"{self.journal.run_id}/{places.call.number}"):
+                with _spending(caller, own), keyed_call(f"{self.journal.run_id}/{places.call.number}"):
                     answer = await make()
             except Error as error:
                 failures.append(error)
@@ -300,6 +300,11 @@ class JournaledModel:
             yield TextDelta(record["text"])
         if record["end"] is not None:
             yield msgspec.convert(record["end"], TurnEnd)
+
+
+def _spending(caller: Caller | None, budget: Budget) -> AbstractContextManager[None]:
+    """While the block runs, what is spent for a caller's call is counted in a budget of the call's own as well."""
+    return nullcontext() if caller is None else calling(msgspec.structs.replace(caller, budget=budget))
 
 
 def _ignore(message: str) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from runtime.ai.agent import Agent
 from runtime.ai.contracts import Message, TextDelta
 from runtime.ai.durable_field import DurableRuns
-from runtime.ai.events import Answer, Event, Failed, Finished, OutputRefused, ToolAnswered, ToolCalled
+from runtime.ai.events import Answer, Event, Failed, Finished, MediaMade, OutputRefused, ToolAnswered, ToolCalled
 from runtime.ai.journal import JournalRules, RunJournal
 from runtime.ai.run import Run
 from runtime.ai.task import Task
@@ -233,6 +233,9 @@ def read_events(answer: Mapping[str, Any], told: Sequence[Mapping[str, Any]] = (
         is_told = place < len(told)
         if step["text"] and not is_told:
             events.append(TextDelta(step["text"]))
+        if not is_told and ("images" in step or "rest" in step):
+            made = {name: step[name] for name in ("images", "rest") if name in step}
+            events.append(msgspec.convert({"type": "media", **made}, MediaMade))
         if not is_told:
             events += [ToolCalled(**call) for call in step["toolCalls"]]
         if not is_told or not told[place]["toolResults"]:

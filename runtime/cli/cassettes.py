@@ -90,11 +90,13 @@ async def _replayed(checked: Checked, masker: Masker, report: PlainReport, optio
     from runtime.cassette.borders import find_borders
     from runtime.cassette.reader import CassetteReader
     from runtime.cassette.replaying import Replay
+    from runtime.durable.memory import forgetting
 
     borders = find_borders(checked.resources)
     replay = Replay(CassetteReader(), options.replay, borders, masker, mode=options.replay_mode or "strict")
     try:
-        yield replay.open
+        with forgetting():
+            yield replay.open
     except Error as error:
         if replay.mismatch is not None:
             raise replay.mismatch from error

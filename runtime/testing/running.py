@@ -15,6 +15,7 @@ from runtime.cassette.recording import Recorder
 from runtime.cassette.replaying import Replay
 from runtime.cassette.writer import check_place, write_cassette
 from runtime.checks import Checked
+from runtime.durable.memory import forgetting
 from runtime.errors import Error, ManifestError, UsageError
 from runtime.lifecycle import Opener, Report, bring_up, open_kind
 from runtime.masking import Masker, mask_json
@@ -186,8 +187,9 @@ class Attempt:
 
     async def carry_out(self, resolved: Resolved, opener: Opener) -> Verdict:
         masker = Masker(resolved.values.secrets)
-        async with bring_up(resolved, self.report, opener) as live:
-            verdict = await self._perform(live[str(self.setup.case.name)])
+        with forgetting():  # a case is nobody's run to go on with
+            async with bring_up(resolved, self.report, opener) as live:
+                verdict = await self._perform(live[str(self.setup.case.name)])
         failures = [
             Failure(each.expectation, masker(each.message), [masker(line) for line in each.diff])
             for each in verdict.failures
