@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kinds.ai_mcp.naming import clean_name
+from kinds.ai_mcp.output_check import find_misfit
 from runtime.ai.contracts import Image, Part, Text, Tool, ToolResult
 from runtime.errors import McpError
 from runtime.kind import Context
 from runtime.mcp.contracts import Client
 from runtime.mcp.message import encode, is_deeper
-from runtime.mcp.output_check import find_misfit
 from runtime.mcp.quoting import mask_value, quote_line, remove_hidden
 
 DESCRIPTION_LIMIT = 16 * 1024  # characters of one tool's description, and of a server's instructions
@@ -126,11 +126,18 @@ class McpTools:
             raise self._tool_error(name, blocks, structured)
         if structured is None:
             return self._translate_blocks(name, blocks, result)
-        if misfit := find_misfit(raw.get("outputSchema"), structured):
-            shown = self._context.mask(encode({"": structured}).decode()[4:-1])[:SHOWN_RESULT]
-            raise self._fault(name, f"it does not fit the tool's own output schema, {misfit}; it was {shown}")
+        if find_misfit(raw.get("outputSchema"), structured):
+            raise self._misfit(name, raw["outputSchema"], structured)
         structured, blocks = self._vet(name, structured), self._vet(name, blocks)
         return self._add_blocks(name, structured, blocks) if self.results == "both" else ToolResult(structured, blocks)
+
+    def _misfit(self, name: str, schema: Mapping[str, Any], structured: Any) -> McpError:
+        """Told of the result without secrets of ours: a message quotes values, and cuts long ones."""
+        packed = encode({"": structured})
+        masked = self._mask_all(structured, packed)
+        misfit = find_misfit(schema, masked) or "in what is not shown"
+        shown = self._context.mask(packed.decode()[4:-1])[:SHOWN_RESULT]
+        return self._fault(name, f"it does not fit the tool's own output schema, {misfit}; it was {shown}")
 
     def _vet(self, name: str, value: Any) -> Any:
         """A value of a result without secrets of ours; raises where it is nested too deeply."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import ToolProvider
-from runtime.kind import FIXED, Context, Inspection, Kind, Slot, kind
+from runtime.kind import FIXED, NAMES, Context, Inspection, Kind, Slot, kind
 from runtime.mcp.contracts import Client
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ class McpToolService(Kind):
     selected_servers: (
         Annotated[
             list[str],
-            Meta(description="The clients whose tools `mode: manual` offers, by name.", extra_json_schema=FIXED),
+            Meta(
+                description="The clients whose tools `mode: manual` offers, by name.", extra_json_schema=FIXED | NAMES
+            ),
         ]
         | UnsetType
     ) = UNSET

@@ -205,7 +205,11 @@ async def test_structured_content_that_breaks_its_own_schema_is_told_with_the_co
     code, message = await fault(raw, CELSIUS)
     assert code == "ERR_MCP_PROTOCOL"
     assert message.startswith('the result of the tool "t" is unusable: it does not fit the tool\'s own output schema')
-    assert message.endswith('"celsius" breaks the rule "type":"number"; it was {"celsius":"hot","key":"***"}')
+    assert message.endswith('/celsius: must be a number, found "hot"; it was {"celsius":"hot","key":"***"}')
+
+    _, message = await fault({"content": [], "structuredContent": {"celsius": "very s3cr3t" + "." * 100}}, CELSIUS)
+    assert "s3cr3t" not in message
+    assert "must be a number" in message
 
 
 @pytest.mark.parametrize(

@@ -21,4 +21,4 @@ def find_faults(schema: Schema, value: Any) -> list[Fault]:
     validation = Validation(schema.get("$defs", {}), _CHECKS)
     with suppress(OutOfStepsError, RecursionError):  # the latter from comparing values that are nested too deep
         found.extend(islice(validation.faults(schema, Spot(value)), MOST_FAULTS))
-    return found
+    return list(dict.fromkeys(found))  # several branches may find the same

@@ -7,7 +7,7 @@ all of them require. Which of them belong together is then said in words, for th
 from typing import Any
 
 from runtime.ai.formats.format import Schema
-from runtime.ai.formats.report import Report
+from runtime.ai.formats.report import Effect, Report
 from runtime.ai.formats.schema.keywords import children, words
 from runtime.ai.formats.schema.phrases import say, say_condition
 from runtime.ai.formats.schema.unfolding import COMBINING, Unfolded, Unfolding, takes_objects
@@ -61,7 +61,8 @@ def _as_object(flat: Schema, remarks: list[str], report: Report) -> Schema:
     undefined = [key for key in required if key not in properties]
     if undefined:
         message = f"required but not defined, so any value is taken: {', '.join(undefined)}"
-        report((None, "required"), "rewritten", message)
+        effect: Effect = "weakened" if flat.get("additionalProperties") is False else "rewritten"
+        report((None, "required"), effect, message)
         rest = None if "patternProperties" in flat else flat.get("additionalProperties")
         properties = {**properties, **{key: rest if isinstance(rest, dict) else {} for key in undefined}}
     others = {word: value for word, value in flat.items() if word not in ("type", "$defs")}
