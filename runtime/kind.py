@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
 from msgspec import Meta, Struct
 
-__all__ = ["FIXED", "Context", "Fields", "Kind", "Slot", "kind", "per_call"]
+__all__ = ["FIXED", "NAMES", "Context", "Fields", "Kind", "Slot", "kind", "per_call"]
 
 if TYPE_CHECKING:
     from pathlib import Path  # dear to import, and here for its name alone
@@ -33,6 +33,10 @@ else:
 
 FIXED: dict[str, Any] = {"x-eval": False}
 """`extra_json_schema` of a field that is never evaluated: an expression in it is CEL_MISPLACED."""
+
+NAMES: dict[str, Any] = {"x-names": True}
+"""`extra_json_schema` of a field that names resources without `!ref`: by its text, the elements of its list or the keys
+of its mapping. A language server renames them along."""
 
 
 def per_call(*names: str, **typed_by: str) -> dict[str, Any]:

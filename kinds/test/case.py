@@ -12,7 +12,7 @@ from runtime.ai.contracts import Model
 from runtime.contracts import Invocable
 from runtime.errors import StartError
 from runtime.json_schema import find_schema_faults
-from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind
+from runtime.kind import FIXED, NAMES, Context, Fields, Inspection, Kind, Slot, kind
 from runtime.mcp.contracts import Client
 from runtime.testing.contracts import Case
 
@@ -34,7 +34,8 @@ class CassetteUse(Fields):
         dict[str, list[str]],
         Meta(
             description="What may differ, by resource: JSON pointers into requests, such as `/messages/0/content`,"
-            " `*` standing for any one step."
+            " `*` standing for any one step.",
+            extra_json_schema=NAMES,
         ),
     ] = {}
 
@@ -63,7 +64,10 @@ class DeclaredCase(Kind):
     ) = UNSET
     mcp: Annotated[
         dict[str, Slot[Client, "What answers in the place of that client, such as a scripted server."]],
-        Meta(description="Clients that others take the place of, by name; under its own name a client stays live."),
+        Meta(
+            description="Clients that others take the place of, by name; under its own name a client stays live.",
+            extra_json_schema=NAMES,
+        ),
     ] = {}
     cassette: (
         Annotated[

@@ -1,6 +1,7 @@
 """Checks the folders that an editor has open: soon after a keystroke, one check at a time, off the event loop."""
 
 import asyncio
+import gc
 import sys
 import time
 import traceback
@@ -60,7 +61,11 @@ class Checker:
 
 
 def warm_up() -> None:
-    """Import what the first check with a fault, and the first completion, would have to wait for."""
+    """Import what the first check with a fault, and the first completion, would have to wait for.
+
+    What was imported stays as long as the process, so the garbage collector need not look at it any more.
+    """
     check([Source("warm-up.yaml", _FAULTY, ".")])
     for entry in kinds(Registry()):
         refer(entry)
+    gc.freeze()

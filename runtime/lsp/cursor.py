@@ -38,7 +38,7 @@ def find_cursor(text: str, index: int) -> Cursor | None:
     local = index - document.start
     marked = document.text[:local] + MARK + document.text[local:]
     root = read_outline(marked)
-    for path, token, is_key, has_colon in _tokens(root, ()):
+    for path, token, is_key, has_colon in tokens(root, ()):
         if not token.place <= local < max(token.end, token.place + 1) or MARK not in marked[token.place : token.end]:
             continue
         before = marked[token.start : local] if token.start <= local else marked[token.place : local]
@@ -65,13 +65,14 @@ def value_at(root: Fields, path: Path) -> Outline | None:
     return value
 
 
-def _tokens(value: Outline | None, path: Path) -> Iterator[tuple[Path, Scalar, bool, bool]]:
+def tokens(value: Outline | None, path: Path) -> Iterator[tuple[Path, Scalar, bool, bool]]:
+    """Every scalar, with what `Cursor` calls its `path`, and whether it is a key, and one with a colon."""
     if isinstance(value, Scalar):
         yield path, value, False, False
     elif isinstance(value, Items):
         for place, item in enumerate(value.items):
-            yield from _tokens(item, (*path, place))
+            yield from tokens(item, (*path, place))
     elif value is not None:
         for entry in value.entries:
             yield path, entry.key, True, entry.has_colon
-            yield from _tokens(entry.value, (*path, entry.key.text))
+            yield from tokens(entry.value, (*path, entry.key.text))

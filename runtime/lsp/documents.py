@@ -1,12 +1,11 @@
 """A text as its documents, each with its outline, which is kept while the document stays as it is."""
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from runtime.lsp.outline import read_outline
-from runtime.lsp.tree import Fields, Items, Outline, Scalar
+from runtime.lsp.tree import Fields, Scalar
 
 _START = re.compile(r"(?:^|(?<=[\r\n]))---(?=[ \t\r\n]|\Z)")
 _MANIFEST = re.compile(r"^(?:---[ \t]+)?(?:\{[ \t]*)?[\"']?(?:kind|metadata)[\"']?[ \t]*:", re.MULTILINE)
@@ -31,11 +30,6 @@ class Document(NamedTuple):
         name = metadata.get("name") if isinstance(metadata, Fields) else None
         return name if isinstance(name, Scalar) and name.text else None
 
-    @property
-    def references(self) -> list[Scalar]:
-        """Every `!ref Name`."""
-        return [scalar for scalar in _scalars(self.outline) if scalar.tag == "!ref"]
-
 
 def split_documents(text: str) -> list[Document]:
     """The documents of a manifest's text; each but the first starts with its `---`."""
@@ -56,14 +50,3 @@ def is_manifest(text: str) -> bool:
 @lru_cache(_KEPT)
 def _outline(text: str) -> Fields:
     return read_outline(text)
-
-
-def _scalars(value: Outline | None) -> Iterator[Scalar]:
-    if isinstance(value, Scalar):
-        yield value
-    elif isinstance(value, Items):
-        for item in value.items:
-            yield from _scalars(item)
-    elif value is not None:
-        for entry in value.entries:
-            yield from _scalars(entry.value)

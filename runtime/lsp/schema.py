@@ -77,6 +77,14 @@ def kinds_at(registry: Registry, root: Fields, path: Path) -> list[Entry]:
     return [entry for entry in kinds(registry) if not place.wanted or entry.fits(place.wanted)]
 
 
+def holds_names(registry: Registry, root: Fields, path: Path, *, is_key: bool) -> bool:
+    """Whether the text at the end of a path, or a key of the mapping there, is the name of a resource."""
+    if is_key:
+        return any(part.get("x-names") for part in find_place(registry, root, path).parts)
+    above = path[:-1] if path and isinstance(path[-1], int) else path
+    return any(part.get("x-names") and "properties" not in part for part in find_place(registry, root, above).parts)
+
+
 def find_entry(registry: Registry, name: str) -> Entry | Contract | None:
     """The kind of a name; None where there is none, or where its module cannot be imported."""
     try:

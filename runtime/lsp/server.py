@@ -1,6 +1,5 @@
 """The language server: wires what this folder knows to the protocol. Needs pygls, the extra `lsp`."""
 
-import asyncio
 import os
 from collections.abc import Callable
 from functools import partial
@@ -131,7 +130,7 @@ class Service:
         view = View(self, params.text_document.uri, params.position)
         if view.cursor is None:
             return None
-        target = find_definition(view.cursor, view.declared, view.folder.path)
+        target = find_definition(view.cursor, view.folder.registry, view.declared, view.folder.path)
         if isinstance(target, str):
             start = types.Position(0, 0)
             return types.Location(from_fs_path(target) or target, types.Range(start, start))
@@ -144,25 +143,29 @@ class Service:
 
     def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | None:
         view = View(self, params.text_document.uri, params.position)
-        if self._span_under(view) is None or view.cursor is None:
+        spans = self._uses(view)
+        if not spans:
             return None
         problem = rename_problem(params.new_name, view.declared)
         if problem is not None:
             raise JsonRpcInvalidParams(problem)
         edits: dict[str, list[types.TextEdit]] = {}
-        for span in find_uses(find_name(view.cursor), view.sources, view.declared):
+        for span in spans:
             edits.setdefault(self._uri(span.source), []).append(types.TextEdit(self._range(span), params.new_name))
         return types.WorkspaceEdit(changes=dict(edits))
 
     def _span_under(self, view: View) -> Span | None:
         """The name of a resource of the set that the cursor is in."""
-        name = find_name(view.cursor) if view.cursor is not None else ""
+        uses = self._uses(view)
+        here = (use for use in uses if use.source.name == view.path and use.start <= view.index <= use.end)
+        return next(here, uses[0] if uses else None)
+
+    def _uses(self, view: View) -> list[Span]:
+        """Everywhere that the resource is named whose name the cursor is in; nothing where it is in none of the set."""
+        name = find_name(view.cursor, view.folder.registry) if view.cursor is not None else ""
         if not name or not any(each.name == name for each in view.declared):
-            return None
-        uses = find_uses(name, view.sources, view.declared)
-        return next(
-            (use for use in uses if use.source.name == view.path and use.start <= view.index <= use.end), uses[0]
-        )
+            return []
+        return find_uses(name, view.sources, view.declared, view.folder.registry)
 
     def _uri(self, source: Source) -> str:
         uris = {self.path(uri): uri for uri in self.server.workspace.text_documents}
@@ -181,10 +184,14 @@ def make_server() -> LanguageServer:
     server = LanguageServer("runtime", VERSION, text_document_sync_kind=types.TextDocumentSyncKind.Full)
     service = Service(server)
 
+    @server.feature(types.INITIALIZE)
+    def prepare(params: types.InitializeParams) -> None:
+        warm_up()  # before the answer: beside the first keystrokes it would make them wait
+
     @server.feature(types.INITIALIZED)
     async def start(params: types.InitializedParams) -> None:
         service.positions = Positions(server.workspace.position_encoding)
-        await asyncio.gather(asyncio.to_thread(warm_up), _watch(server))
+        await _watch(server)
 
     def changed(params: Any) -> None:
         service.notice(params.text_document.uri)

@@ -262,6 +262,56 @@ def test_renaming_changes_every_file_and_nothing_else(server: LanguageClient, ag
     assert changed[tools.as_uri()] == TOOLS.replace("FileTools", "Reading")
 
 
+def test_a_name_without_a_reference_is_renamed_where_it_is_one(server: LanguageClient, tools: Path) -> None:
+    text = """\
+kind: AiMcp.ToolService
+metadata: { name: All }
+clients: [!ref Files]
+enabled: true
+mode: manual
+selectedServers: [Files, "Files"]
+---
+kind: Ai.Agent
+metadata: { name: Agent }
+model: { kind: Ai.ScriptedModel }
+system: Files
+toolProviders: [{ provider: !ref All, include: [Files] }]
+---
+kind: Test.Case
+metadata: { name: Reads }
+agent: !ref Agent
+inputs: { Files: Files }
+mcp: { Files: !ref Files, "Files": !ref Files, Files.client: !ref Files }
+cassette: { path: Files, ignore: { Files: [/a] } }
+"""
+    path = tools.with_name("service.yaml")
+    path.write_text(text)
+    server.open(path)
+
+    mcp = next(line for line in text.splitlines() if line.startswith("mcp"))
+    column = mcp.index('"Files"') + 1
+
+    edit = server.at("rename", path, (5, 20), newName="Disk")
+    under = server.at("prepareRename", path, (17, column + 2))
+
+    renamed = text.replace("clients: [!ref Files]", "clients: [!ref Disk]").replace("ignore: { Files", "ignore: { Disk")
+    renamed = renamed.replace(': [Files, "Files"]', ': [Disk, "Disk"]').replace(mcp, mcp.replace("Files", "Disk"))
+    assert apply_edits(text, edit["changes"][path.as_uri()]) == renamed
+    changed = apply_edits(TOOLS, edit["changes"][tools.as_uri()])
+    assert changed == TOOLS.replace("name: Files", "name: Disk").replace("!ref Files", "!ref Disk")
+    assert under == {"start": {"line": 17, "character": column}, "end": {"line": 17, "character": column + 5}}
+
+
+def test_a_name_without_a_reference_leads_to_its_definition(server: LanguageClient, tools: Path) -> None:
+    path = tools.with_name("service.yaml")
+    text = "kind: AiMcp.ToolService\nmetadata: { name: All }\nselectedServers: [Files]\nclients: [!ref Files]\n"
+    path.write_text(text)
+    server.open(path)
+
+    assert server.at("definition", path, (2, 20))["uri"] == tools.as_uri()
+    assert server.at("definition", path, (1, 20))["uri"] == path.as_uri()
+
+
 def test_a_name_can_be_changed_where_it_is_declared(server: LanguageClient, agent: Path, tools: Path) -> None:
     server.open(tools)
 
