@@ -17,6 +17,7 @@ TAIL_LINES = 8  # lines of it that an error shows
 LAST_WORDS = 0.2  # seconds for what a server wrote before it went
 CODE_WAIT = 1.0  # seconds to wait for the exit status of a server that closed its output
 FLOOD = 16  # times the limit that may be dropped before the server is given up
+PIECE = 64 * 1024  # bytes read at once, as many as a pipe holds: room for more is mapped and unmapped at each read
 BACKLOG_LIMIT = 1024 * 1024  # bytes that wait for a server to read; above it we read nothing from it
 
 
@@ -153,6 +154,8 @@ class StdioWire:
         loop = asyncio.get_running_loop()
         self._errors, _ = await loop.connect_read_pipe(lambda: self.stderr, self.process.stderr)
         self._output, _ = await loop.connect_read_pipe(lambda: self._reader, self.process.stdout)
+        if hasattr(self._output, "max_size"):  # asyncio's own; another loop's reads as it likes
+            self._output.max_size = PIECE
         self._writer = StdinWriter(self._output.pause_reading, self._output.resume_reading)
         self._input, _ = await loop.connect_write_pipe(lambda: self._writer, self.process.stdin)
         self._input.set_write_buffer_limits(high=BACKLOG_LIMIT)
