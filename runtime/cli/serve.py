@@ -1,15 +1,16 @@
 """Run a set of manifests as a service: OpenAI-compatible, MCP, plain HTTP. Everything is stopped when it ends."""
 
 import os
-import signal
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from runtime.checks import Checked
 from runtime.cli import bringing_up
+from runtime.cli.counts import count
 from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.progress import PlainReport
+from runtime.cli.signals import Signals
 from runtime.errors import UsageError
 from runtime.resolver import Node
 from runtime.resource_set import Resource
@@ -28,21 +29,28 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The arguments of `runtime serve`."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder, a glob, or - for standard input")
     parser.add_argument("--host", default="127.0.0.1", help="where to listen; anything but loopback needs a token")
-    parser.add_argument("--port", type=_count(0, 65535), default=8787, help="0 takes any free port; 8787 by default")
+    parser.add_argument("--port", type=count(0, 65535), default=8787, help="0 takes any free port; 8787 by default")
     parser.add_argument(
         "--token-file", metavar="FILE", help=f"a file with the token that callers have to give, or {TOKEN_VARIABLE}"
     )
     parser.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME", help="another name of this service; repeatable"
     )
-    parser.add_argument("--max-runs", type=_count(1), default=256, metavar="N", help="most runs at once (256)")
-    parser.add_argument("--max-queue", type=_count(0), default=256, metavar="N", help="most runs that wait (256)")
-    parser.add_argument("--max-body", type=_count(1), default=16 << 20, metavar="BYTES", help="of a request (16 MiB)")
+    parser.add_argument("--max-runs", type=count(1), default=256, metavar="N", help="most runs at once (256)")
     parser.add_argument(
-        "--drain-seconds", type=_count(0), default=30, metavar="N", help="for running runs when the service ends (30)"
+        "--concurrency",
+        type=count(0),
+        metavar="N",
+        help="most queued runs of kept agents and tasks that are carried on here; 0 leaves them to workers (as many as"
+        " --max-runs)",
+    )
+    parser.add_argument("--max-queue", type=count(0), default=256, metavar="N", help="most runs that wait (256)")
+    parser.add_argument("--max-body", type=count(1), default=16 << 20, metavar="BYTES", help="of a request (16 MiB)")
+    parser.add_argument(
+        "--drain-seconds", type=count(0), default=30, metavar="N", help="for running runs when the service ends (30)"
     )
     parser.add_argument(
-        "--approval-seconds", type=_count(1), default=300, metavar="N", help="for a call that waits for approval (300)"
+        "--approval-seconds", type=count(1), default=300, metavar="N", help="for a call that waits for approval (300)"
     )
     parser.add_argument(
         "--sessions",
@@ -71,9 +79,16 @@ def run(options: Namespace) -> int:
     checked = bringing_up.read_checked(options, with_lock=True)
     resolved = bringing_up.resolve_printed(checked, _find_roots(checked), options)
     settings = settings.beside(checked.sources[0].folder)
-    signals = _Signals()
+    signals = Signals()
 
     async def main(report: PlainReport) -> int:
+        from runtime.durable.intake import Intake, taking_up
+
+        intake = Intake(options.max_runs if options.concurrency is None else options.concurrency)
+        with taking_up(intake):
+            return await serve(report)
+
+    async def serve(report: PlainReport) -> int:
         from runtime.cli.keeping import KeptSet, apply_changes
         from runtime.reconcile import open_keeper
 
@@ -129,42 +144,6 @@ def _choose_tools(names: list[str], options: Namespace) -> "Callable[[Service], 
     return lambda service: GatewayTools(service, agent)
 
 
-class _Signals:
-    """The first SIGINT or SIGTERM ends the service in order, a second one at once; SIGHUP reads the set again."""
-
-    def __init__(self) -> None:
-        self.code = 0
-        self._asked: set[str] = set()
-        self._wake: dict[str, Callable[[], None]] = {}
-
-    def take(self, number: signal.Signals) -> bool:
-        what = "reload" if number == signal.SIGHUP else "end"
-        if "end" in self._asked:
-            return False
-        if what == "end":
-            self.code = 130 if number == signal.SIGINT else 0
-        self._asked.add(what)
-        self._wake.get(what, lambda: None)()
-        return True
-
-    async def ended(self) -> None:
-        """Until the service is asked to end."""
-        await self._wait("end")
-
-    async def next_reload(self) -> None:
-        """Until it is asked to read the set again; that is done then."""
-        await self._wait("reload")
-        self._asked.discard("reload")
-
-    async def _wait(self, what: str) -> None:
-        import asyncio
-
-        asked = asyncio.Event()
-        self._wake[what] = asked.set
-        if what not in self._asked:
-            await asked.wait()
-
-
 def _read_settings(options: Namespace) -> "Settings":
     from runtime.serve.settings import Settings, is_loopback
 
@@ -202,12 +181,3 @@ def _read_token(path: str | None) -> str:
     if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
         raise UsageError(f"a token has at least {SHORTEST_TOKEN} visible ASCII characters")
     return token
-
-
-def _count(least: int, most: int | None = None) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
-            raise ArgumentTypeError(f'"{text}" is no whole number from {least}' + (f" to {most}" if most else ""))
-        return int(text)
-
-    return read

@@ -198,8 +198,8 @@ class DbosStore:
             del self._active[run_id]
             active.over.set()
 
-    async def stop(self, run_id: str) -> None:
-        """Cancel a run, and wait until nothing of it is under way here."""
+    async def stop(self, run_id: str) -> bool:
+        """Cancel a run, and wait until nothing of it is under way here; False where it is left to others."""
         if not self._is_released:
             with suppress(DurableError):  # it is over
                 await self.ledger.cancel(run_id)
@@ -207,6 +207,7 @@ class DbosStore:
         if active is not None:
             active.task.cancel()
             await active.over.wait()
+        return not self._is_released
 
     async def find_end(self, run_id: str) -> DurableError:
         """Why a run that was cancelled was."""

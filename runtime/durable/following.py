@@ -21,8 +21,8 @@ MOST_POLLS = 50
 class Stopping(Protocol):
     """What a follower needs of its store."""
 
-    async def stop(self, run_id: str) -> None:
-        """Cancel the run."""
+    async def stop(self, run_id: str) -> bool:
+        """Cancel the run; False where it is left to others."""
 
     async def find_end(self, run_id: str) -> DurableError:
         """Why a run that was cancelled was."""
@@ -89,8 +89,10 @@ class RunFollower:
     async def cancel(self) -> None:
         if self._end is not None and self._end.done():  # it is over, or waits for somebody
             return
-        await self._store.stop(self.run_id)
-        if self._end is not None:
+        is_stopped = await self._store.stop(self.run_id)
+        if not is_stopped:
+            await self.leave()
+        elif self._end is not None:
             await asyncio.wait([self._end])
 
 

@@ -50,10 +50,14 @@ class Admission:
     def is_closed(self) -> bool:
         return self._is_closed
 
-    def admit(self) -> None:
-        """Take a place in the queue, which `place` gives back; raises Busy, Draining."""
+    def check_open(self) -> None:
+        """Raises Draining."""
         if self._is_closed:
             raise Draining("the service is shutting down")
+
+    def admit(self) -> None:
+        """Take a place in the queue, which `place` gives back; raises Busy, Draining."""
+        self.check_open()
         if self._admitted >= self._most:
             raise Busy(f"{self._admitted} runs are under way or wait, which is the limit", hint="ask again later")
         self._admitted += 1

@@ -28,6 +28,11 @@ class ServedGraph:
             if getattr(node.entry.cls, "is_conversational", False)
         }
 
+    @property
+    def stores(self) -> Sequence[Any]:
+        """The stores that keep runs (`runtime.durable.contracts.Store`)."""
+        return [self.live.instances[node] for node in self.nodes if _fits(node.entry, "Durable.Store")]
+
     def describe(self, name: str) -> str:
         """What a named resource says of itself: `metadata.description`."""
         node = self.live.resolved.find(name)

@@ -1,17 +1,18 @@
 """Plain HTTP: runs that are begun, looked at, followed and stopped."""
 
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any
 
 import anyio
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from runtime.ai.approval import Decision
 from runtime.diagnostics.render import as_data
 from runtime.errors import ManifestError
+from runtime.serve.kept import KeptRuns, read_id
 from runtime.serve.metrics import CONTENT_TYPE
 from runtime.serve.responses import (
     STILL_HERE,
@@ -29,13 +30,16 @@ from runtime.serve.service import NotFound, Service
 class RunRequest(Struct, rename="camel", forbid_unknown_fields=True):
     """The body of `POST /runs`: `target` names an agent, or what else can be run; `wait` answers when it is over.
 
-    `session` is a name under which what is said is kept, and gone on from.
+    `session` is a name under which what is said is kept, and gone on from. Of an `id` there is one run, however often
+    it is asked for; `priority` orders queued runs that a store keeps, 1 first.
     """
 
     target: str
     inputs: dict[str, Any] = {}
     wait: bool = False
     session: str = ""
+    id: str = ""
+    priority: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
 
 
 class ApprovalAnswer(Struct, forbid_unknown_fields=True):
@@ -54,28 +58,29 @@ class PlainRoutes:
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._kept = KeptRuns(service)
 
     async def begin(self, request: Request) -> Response:
         """`POST /runs`: 202 with the run, or 200 with what came of it where the request waits."""
         asked = await read_json(request, RunRequest)
-        run = self._service.begin(asked.target, asked.inputs, asked.session, can_ask=True)
+        run_id = read_id(request, asked.target, asked.id)
+        run, is_new = await self._kept.begin(asked.target, asked.inputs, asked.session, run_id, asked.priority)
         headers = {"location": f"/runs/{run.id}"}
         if not asked.wait:
-            return answer_json(run.to_json(), 202, headers)
+            return answer_json(run.to_json(), 202 if is_new or not run.is_over else 200, headers)
         if not await wait_connected(request, run):
             return Response(status_code=499)
         if run.cause is not None:
             return answer_error(run.cause, has_run=True)
-        return answer_json(run.to_json(), 200, headers)
+        return answer_json(run.to_json(), 202 if run.status == "interrupted" else 200, headers)
 
     async def list(self, request: Request) -> Response:
         """`GET /runs`: the runs that there are, the newest first, without their results."""
-        runs = [_without_result(run) for run in reversed(self._service.runs.values())]
-        return answer_json({"runs": runs})
+        return answer_json({"runs": [_without_result(run) for run in await self._kept.tell_all()]})
 
     async def show(self, request: Request) -> Response:
         """`GET /runs/{id}`."""
-        return answer_json(self._service.find_run(request.path_params["id"]).to_json())
+        return answer_json(await self._kept.show(request.path_params["id"]))
 
     async def follow(self, request: Request) -> Response:
         """`GET /runs/{id}/events`: server-sent events, from after the one that `Last-Event-ID` names."""
@@ -85,10 +90,8 @@ class PlainRoutes:
 
     async def cancel(self, request: Request) -> Response:
         """`DELETE /runs/{id}`: 202, and the run ends; 409 where it is over."""
-        run = self._service.find_run(request.path_params["id"])
-        if not run.cancel():
-            return answer_json(run.to_json(), 409)
-        return answer_json(run.to_json(), 202)
+        data, is_stopped = await self._kept.cancel(request.path_params["id"])
+        return answer_json(data, 202 if is_stopped else 409)
 
     async def approve(self, request: Request) -> Response:
         """`POST /runs/{id}/approvals/{call}`: lets a call that waits go on, or refuses it; 409 where it is decided."""
@@ -125,7 +128,7 @@ class PlainRoutes:
 
 
 async def wait_connected(request: Request, run: ServedRun) -> bool:
-    """Wait until a run is over; a caller who goes away stops it, and False is given."""
+    """Wait until a run is over; a caller who goes away stops it unless a store keeps it, and False is given."""
     gone = False
 
     async with anyio.create_task_group() as group:
@@ -135,7 +138,8 @@ async def wait_connected(request: Request, run: ServedRun) -> bool:
             while (await request.receive())["type"] != "http.disconnect":
                 pass
             gone = True
-            run.cancel()
+            if not run.is_kept:
+                run.cancel()
 
         group.start_soon(watch)
         await run.wait()
@@ -143,8 +147,8 @@ async def wait_connected(request: Request, run: ServedRun) -> bool:
     return not gone
 
 
-def _without_result(run: ServedRun) -> dict[str, Any]:
-    return {key: value for key, value in run.to_json().items() if key not in ("result", "steps")}
+def _without_result(run: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in run.items() if key not in ("result", "steps")}
 
 
 async def _lines(run: ServedRun, after: int) -> AsyncIterator[bytes]:

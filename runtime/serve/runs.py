@@ -19,7 +19,8 @@ from runtime.serve.approvals import Approvals
 
 Keep = Callable[[list[Message]], Awaitable[None]]
 """Gets the conversation of a run at its end."""
-Status = Literal["queued", "running", "finished", "failed", "cancelled"]
+Status = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted"]
+"""`interrupted` is one that its store has, and that this process leaves to others."""
 IDLE_SECONDS = 15.0
 MOST_BYTES = 32 << 20
 """Of the events of one run."""
@@ -34,11 +35,12 @@ class TooMuch(Error):
 class ServedRun:
     """One run. `events` are masked, each one encoded as JSON; the first has the number 1.
 
-    `times` are when they came, in seconds from the start.
+    `times` are when they came, in seconds from the start. `asked` is a digest of what was asked; with `is_kept` a store
+    has the run, too.
     """
 
-    def __init__(self, target: str, session: str = "") -> None:
-        self.id = f"run_{secrets.token_hex(12)}"
+    def __init__(self, target: str, session: str = "", run_id: str = "") -> None:
+        self.id = run_id or f"run_{secrets.token_hex(12)}"
         self.target = target
         self.session = session
         self.created = time.time()
@@ -54,6 +56,8 @@ class ServedRun:
         self.first_event: float | None = None
         self.steps: list[dict[str, Any]] = []
         self.approvals: Approvals | None = None
+        self.is_kept = False
+        self.asked = b""
         self._changed = anyio.Event()
 
     @property
@@ -149,13 +153,13 @@ async def run_masked(
 
     `keep` gets an agent's conversation, also of a run that failed or was stopped. Only an agent can meet `wishes`.
     """
-    if not hasattr(instance, "start"):
+    if not hasattr(instance, "start") and not hasattr(instance, "events"):
         result = await instance.invoke(inputs)
         run.result = mask_json(msgspec.to_builtins(result), masker)
         run.tell({"type": "result", "result": run.result})
         return
     answer = Answer()
-    started = instance.start(inputs, wishes)
+    started = instance if hasattr(instance, "events") else instance.start(inputs, wishes)
     try:
         async with aclosing(_masked_events(started.events(), answer, masker)) as events:
             async for event in events:

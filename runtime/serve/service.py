@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from runtime.serve.admission import Admission
 from runtime.serve.approvals import Approvals
 from runtime.serve.graph import ServedGraph
 from runtime.serve.metrics import Metrics
-from runtime.serve.runs import Keep, ServedRun, run_masked
+from runtime.serve.runs import Keep, ServedRun, Status, run_masked
 from runtime.serve.sessions import Sessions, open_sessions
 from runtime.serve.settings import Settings
 
@@ -114,8 +114,12 @@ class Service:
         can_ask: bool = False,
         wishes: Wishes | None = None,
         keep: Keep | None = None,
+        run_id: str = "",
+        enqueued: Any = None,
     ) -> ServedRun:
         """Begin a run; raises NotFound, Busy or Draining where it cannot be taken, and as `Sessions.claimed`.
+
+        `enqueued` is the run where a store has it already, in whose queue it waits instead of for a place here.
 
         With `can_ask` calls that need approval wait for `run.approvals`; without, they are refused. `wishes` are those
         of an agent's caller, and `keep` gets its conversation where no session keeps it.
@@ -126,12 +130,16 @@ class Service:
             if target not in self.graph.agents:
                 raise UsageError(f'"{target}" is no agent, and has no sessions')
             stack.enter_context(self._sessions.claimed(session, target))
-        try:
-            self.admission.admit()
-        except Error:
-            stack.close()
-            raise
-        run = ServedRun(target, session)
+        if enqueued is None:
+            try:
+                self.admission.admit()
+            except Error:
+                stack.close()
+                raise
+        else:
+            instance, run_id = enqueued, enqueued.run_id
+        run = ServedRun(target, session, run_id)
+        run.is_kept = enqueued is not None
         self.runs[run.id] = run
         self._under_way.add(run)
         graph = stack.enter_context(self.using_graph())
@@ -145,7 +153,14 @@ class Service:
         """Take nothing new, and give what runs its time; what is not done by then is cancelled."""
         self.admission.close()
         self._changed.set()
+        stores = self.graph.stores
+        for store in stores:
+            store.release()
         with anyio.move_on_after(self.settings.drain_seconds):
+            for store in stores:
+                await store.drain()
+            for run in [each for each in self._under_way if each.is_kept and not each.events]:
+                run.cancel()  # it waits for another process to carry it on
             await self._until_idle()
         for run in list(self._under_way):
             run.cancel()
@@ -163,10 +178,10 @@ class Service:
             if run.approvals is not None:
                 stack.enter_context(approvals_by(run.approvals))
             with stack, run.scope:
-                async with self.admission.place():
+                async with nullcontext() if run.is_kept else self.admission.place():
                     run.status = "running"
                     await work()
-            run.end("cancelled" if run.scope.cancelled_caught else "finished")
+            run.end(self._stopped(run) if run.scope.cancelled_caught else "finished")
         except Error as error:
             self._fail(run, error, graph)
         except Exception as error:  # the border of a run: a fault of ours ends it, and no other
@@ -174,7 +189,7 @@ class Service:
             self._fail(run, Error("the run failed for a fault of the runtime", code="ERR_INTERNAL"), graph)
         finally:
             if not run.is_over:
-                run.end("cancelled")
+                run.end(self._stopped(run))
             self._under_way.discard(run)
             self._idle.set()
             self.metrics.ran(run)
@@ -200,6 +215,10 @@ class Service:
         async with sessions.held(*key):
             extended = await sessions.extend(*key, inputs)
             await run_masked(run, instance, extended, graph.masker, keep_session)
+
+    def _stopped(self, run: ServedRun) -> Status:
+        """How a run is that was stopped: what a store has goes on elsewhere when the service ends."""
+        return "interrupted" if run.is_kept and self.admission.is_closed else "cancelled"
 
     def _fail(self, run: ServedRun, error: Error, graph: ServedGraph) -> None:
         mask = graph.masker
