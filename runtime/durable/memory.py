@@ -93,6 +93,10 @@ class MemoryRun:
     async def result(self) -> Any:
         return await self._work
 
+    async def leave(self) -> None:
+        """Nobody else goes on with it."""
+        await self.cancel()
+
     async def cancel(self) -> None:
         self._work.cancel()
         with suppress(asyncio.CancelledError, Exception):  # `result` gives it to whoever asks
