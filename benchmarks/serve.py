@@ -1,6 +1,8 @@
 """What a service stands: many chats at once, memory over thousands of runs, and what HTTP adds to a run.
 
-`cpuMs` is what the service computes for a whole answer: on a busy machine it moves less than `overheadMs`.
+Answers over HTTP and in process are asked for in turns of `ASKED`. `overheadMs` is the difference of the medians of all
+turns, `calmOverheadMs` of the least disturbed one, and `cpuMs` what the service computes for a whole answer: on a busy
+machine these two say more.
 
     python benchmarks/serve.py [--chats 200] [--runs 5000] [--output text|json]
 
@@ -29,8 +31,8 @@ kind: Ai.Agent
 metadata: { name: Agent }
 model: !ref Model
 """.replace("WORDS", " ".join(f"word{number}" for number in range(20)))
-ASKED = 400
-"""Requests, one after the other, of which the overhead is the median."""
+TURNS, ASKED = 10, 50
+"""Turns of so many requests, one after the other."""
 
 
 def request(*, stream: bool) -> bytes:
@@ -91,9 +93,35 @@ async def load(port: int, chats: int, runs: int, server: psutil.Process) -> dict
     }
 
 
-async def ask_over_http(port: int) -> float:
-    """The median of the milliseconds of a whole answer on one connection."""
+async def ask_in_turns(port: int, path: str, server: psutil.Process) -> dict[str, float]:
+    """Milliseconds of whole answers over one connection, and of the agent in this process."""
+    import runtime
+
+    over_http, in_process, cpu = [], [], 0.0
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    async with runtime.open_manifests(path) as live:
+        for turn in range(TURNS + 1):
+            before = sum(server.cpu_times()[:2])
+            times = await ask_over_http(reader, writer)
+            used = sum(server.cpu_times()[:2]) - before
+            own = await ask_in_process(live["Agent"])
+            if turn:  # the first one warms up
+                cpu += used
+                over_http.append(times)
+                in_process.append(own)
+    writer.close()
+    await writer.wait_closed()
+    return {
+        "overHttpMs": round(statistics.median(over_http), 2),
+        "inProcessMs": round(statistics.median(in_process), 2),
+        "overheadMs": round(statistics.median(over_http) - statistics.median(in_process), 2),
+        "calmOverheadMs": round(min(over_http) - min(in_process), 2),
+        "cpuMs": round(cpu / TURNS / ASKED * 1000, 2),
+    }
+
+
+async def ask_over_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> float:
+    """The median of a turn."""
     times = []
     for _ in range(ASKED):
         started = time.perf_counter()
@@ -102,21 +130,16 @@ async def ask_over_http(port: int) -> float:
         length = int(next(line for line in head.split(b"\r\n") if line.startswith(b"content-length:")).split()[1])
         await reader.readexactly(length)
         times.append(time.perf_counter() - started)
-    writer.close()
-    await writer.wait_closed()
     return statistics.median(times) * 1000
 
 
-async def ask_in_process(path: str) -> float:
+async def ask_in_process(agent: Any) -> float:
     """The same with the agent in this process."""
-    import runtime
-
     times = []
-    async with runtime.open_manifests(path) as live:
-        for _ in range(ASKED):
-            started = time.perf_counter()
-            await live["Agent"].invoke({"prompt": "hi"})
-            times.append(time.perf_counter() - started)
+    for _ in range(ASKED):
+        started = time.perf_counter()
+        await agent.invoke({"prompt": "hi"})
+        times.append(time.perf_counter() - started)
     return statistics.median(times) * 1000
 
 
@@ -132,24 +155,13 @@ def measure(chats: int, runs: int) -> dict[str, Any]:
                 port = next(int(line.rpartition(":")[2]) for line in process.stderr if "listening on" in line)
                 drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=subprocess.DEVNULL)
                 server = psutil.Process(process.pid)
-                before = sum(server.cpu_times()[:2])
-                over_http = asyncio.run(ask_over_http(port))
-                cpu = (sum(server.cpu_times()[:2]) - before) / ASKED * 1000
+                times = asyncio.run(ask_in_turns(port, manifest, server))
                 found = asyncio.run(load(port, chats, runs, server))
             finally:
                 process.terminate()
             process.wait()
             drain.wait()
-        in_process = asyncio.run(ask_in_process(manifest))
-    return {
-        "chats": chats,
-        "runs": runs,
-        **found,
-        "overHttpMs": round(over_http, 2),
-        "inProcessMs": round(in_process, 2),
-        "overheadMs": round(over_http - in_process, 2),
-        "cpuMs": round(cpu, 2),
-    }
+    return {"chats": chats, "runs": runs, **found, **times}
 
 
 def main() -> None:

@@ -23,6 +23,11 @@ class Masker:
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         self._forms = longest_first
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to mask."""
+        return self._pattern is None
+
     def settled(self, text: str) -> int:
         """How much of a text, from its start, can be masked whatever comes behind it."""
         if self._pattern is None:

@@ -43,10 +43,10 @@ class PlainReport(Report):
         if self._is_verbose:
             self._line(f"{name}: {message}")
 
-    def tell(self, message: str) -> None:
-        """A line of the command's own."""
-        if not self._is_quiet:
-            self._line(message)
+    def tell(self, *messages: str) -> None:
+        """Lines of the command's own, written together."""
+        if not self._is_quiet and messages:
+            self._line(*messages)
 
     @contextmanager
     def written_to(self, stream: TextIO) -> Iterator[None]:
@@ -60,8 +60,9 @@ class PlainReport(Report):
     def close(self) -> None:
         """Nothing is left on the screen that is not a line."""
 
-    def _line(self, text: str) -> None:
-        print(encodable(text.translate(_CONTROL), self._stream), file=self._stream, flush=True)
+    def _line(self, *texts: str) -> None:
+        lines = [encodable(text.translate(_CONTROL), self._stream) for text in texts]
+        print("\n".join(lines), file=self._stream, flush=True)
 
 
 class LiveReport(PlainReport):
@@ -85,9 +86,9 @@ class LiveReport(PlainReport):
         self._erase()
         self._stream.flush()
 
-    def _line(self, text: str) -> None:
+    def _line(self, *texts: str) -> None:
         self._erase()
-        super()._line(text)
+        super()._line(*texts)
         self._show()
 
     def _show(self) -> None:

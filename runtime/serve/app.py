@@ -21,8 +21,8 @@ from runtime.serve.service import Service
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(service: Service, mcp: ASGIApp, tell: Callable[[str], None], read: Callable[[], Reading]) -> ASGIApp:
-    """The application over a service; `mcp` answers at `/mcp`, `tell` gets a line for each request.
+def make_app(service: Service, mcp: ASGIApp, tell: Callable[..., None], read: Callable[[], Reading]) -> Guard:
+    """The application over a service; `mcp` answers at `/mcp`, `tell` gets the lines of requests.
 
     `read` gives the manifests as they were last read.
     """

@@ -5,6 +5,7 @@ answers: https://modelcontextprotocol.io/specification/2025-11-25/basic/transpor
 be a name of this service, and an origin, which browsers send, has to be that very host.
 """
 
+import asyncio
 import hmac
 import ipaddress
 import re
@@ -22,6 +23,8 @@ from runtime.serve.settings import Settings, is_loopback
 
 OPEN_PATHS = {"/healthz", "/readyz", "/"}
 """What needs no token: whether the service lives, and the page, which holds nothing by itself."""
+LOG_SECONDS = 0.05
+"""For which the line of a request may wait for others."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 _SAFE = (
@@ -35,11 +38,12 @@ _SAFE = (
 class Guard:
     """Stands before the application; `tell` gets a line for each request."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, tell: Callable[[str], None]) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, tell: Callable[..., None]) -> None:
         self._app = app
         self._settings = settings
         self._metrics = metrics
         self._tell = tell
+        self._lines: list[str] = []
         self._token = settings.token.encode()
         self._names = {"localhost", settings.host.lower(), *(host.lower() for host in settings.allowed_hosts)}
         self._takes_addresses = not is_loopback(settings.host)
@@ -62,7 +66,18 @@ class Guard:
                 await answer_error(error)(scope, receive, exchange.send)
         finally:
             self._metrics.answered(scope["method"], exchange.status)
-            self._tell(exchange.line())
+            self._log(exchange.line())
+
+    def _log(self, line: str) -> None:
+        """Have a line told soon, with those that come until then: a write for each would slow the requests."""
+        if not self._lines:
+            asyncio.get_running_loop().call_later(LOG_SECONDS, self.flush)
+        self._lines.append(line)
+
+    def flush(self) -> None:
+        """Tell the lines that wait."""
+        lines, self._lines = self._lines, []
+        self._tell(*lines)
 
     def _refuse(self, scope: Scope, headers: MutableMapping[bytes, bytes]) -> ASGIApp | None:
         host = headers.get(b"host", b"").decode("latin-1")

@@ -1,7 +1,9 @@
 """What the service answers, as JSON Schema: the part of its description that no type of ours says."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
+
+from runtime.serve.runs import Status
 
 TEXT: dict[str, Any] = {"type": "string"}
 TEXT_OR_NULL: dict[str, Any] = {"type": ["string", "null"]}
@@ -62,9 +64,9 @@ ANSWERS: Mapping[str, dict[str, Any]] = {
     "Status": _mapping({"status": {"enum": ["ok", "ready", "draining"]}}),
     "Run": _mapping(
         {
-            "id": {"type": "string", "pattern": "^run_[0-9a-f]{24}$"},
+            "id": TEXT,
             "target": TEXT,
-            "status": {"enum": ["queued", "running", "finished", "failed", "cancelled"]},
+            "status": {"enum": list(get_args(Status))},
             "created": {"type": "number", "description": "Seconds since 1970."},
             "seconds": NUMBER,
             "events": COUNT,

@@ -58,13 +58,14 @@ class ServedRun:
         self.approvals: Approvals | None = None
         self.is_kept = False
         self.asked = b""
-        self._changed = anyio.Event()
+        self._changed: anyio.Event | None = None  # made by who waits for it: most runs are followed by nobody
+        self._over = anyio.Event()
 
     @property
     def is_over(self) -> bool:
         return self.status not in ("queued", "running")
 
-    def tell(self, event: Mapping[str, Any]) -> None:
+    def tell(self, event: Any) -> None:
         """Keep an event that is masked, and wake whoever follows."""
         line = msgspec.json.encode(event)
         self.size += len(line)
@@ -77,6 +78,7 @@ class ServedRun:
     def end(self, status: Status) -> None:
         self.status = status
         self.seconds = time.time() - self.created
+        self._over.set()
         self._wake()
 
     def cancel(self) -> bool:
@@ -98,15 +100,15 @@ class ServedRun:
                 yield place, self.events[place - 1]
             if self.is_over:
                 return
+            changed = self._changed = self._changed or anyio.Event()
             with anyio.move_on_after(IDLE_SECONDS) as idle:
-                await self._changed.wait()
+                await changed.wait()
             if idle.cancelled_caught:
                 yield place, b""
 
     async def wait(self) -> None:
         """Return when it is over."""
-        while not self.is_over:
-            await self._changed.wait()
+        await self._over.wait()
 
     def to_json(self) -> dict[str, Any]:
         """The run as `GET /runs/{id}` tells it."""
@@ -130,8 +132,9 @@ class ServedRun:
         return data
 
     def _wake(self) -> None:
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None
 
 
 def error_data(error: Failed) -> dict[str, Any]:
@@ -176,10 +179,15 @@ async def run_masked(
 
 async def _masked_events(
     events: AsyncGenerator[Any, None], answer: Answer, masker: Masker
-) -> AsyncGenerator[dict[str, Any], None]:
-    """Events as JSON values; pieces of text are held back while they could hold half a secret."""
+) -> AsyncGenerator[Any, None]:
+    """Events, as JSON values where a secret could be in them; text is held back while it could be half of one."""
     stream = StreamMasker(masker)
     async with aclosing(events):
+        if masker.is_idle:
+            async for event in events:
+                answer.add(event)
+                yield event
+            return
         async for event in events:
             answer.add(event)
             data = msgspec.to_builtins(event)

@@ -231,9 +231,9 @@ class Service:
     def _keep(self, run: ServedRun) -> None:
         """Forget the oldest runs that ended, until the rest is as few and as small as the settings say."""
         self._kept += run.size
-        over = [each for each in self.runs.values() if each.is_over] if self._is_too_much() else []
-        for old in over:
-            if not self._is_too_much():
+        while self._is_too_much():
+            old = next((each for each in self.runs.values() if each.is_over), None)  # the oldest come first
+            if old is None:
                 break
             del self.runs[old.id]
             self._kept -= old.size

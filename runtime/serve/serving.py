@@ -19,8 +19,8 @@ from runtime.serve.settings import Settings
 class Teller(Protocol):
     """Who gets the lines of the service's log."""
 
-    def tell(self, message: str) -> None:
-        """A line."""
+    def tell(self, *messages: str) -> None:
+        """Lines."""
 
 
 async def serve_http(
@@ -42,7 +42,8 @@ async def serve_http(
         async with open_service(keeper, reload, settings) as service, AsyncExitStack() as stack:
             mcp_server = make_mcp_server(service, choose(service))
             mcp = await stack.enter_async_context(open_mcp_endpoint(mcp_server, settings))
-            server = make_server(make_app(service, mcp, teller.tell, read), settings)
+            app = make_app(service, mcp, teller.tell, read)
+            server = make_server(app, settings)
             host, port = listener.getsockname()[:2]
             teller.tell(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
             async with anyio.create_task_group() as group:
@@ -51,6 +52,8 @@ async def serve_http(
                     applying.start_soon(applied, service)
                     await ended()
                     applying.cancel_scope.cancel()
+                app.flush()
                 teller.tell(f"ending: {service.admission.running + service.admission.waiting} runs are under way")
                 await service.drain()
                 server.should_exit = True
+            app.flush()

@@ -1,5 +1,6 @@
 """What happened when in a run, from its events: turns of the model, tool calls, waits for approval."""
 
+import time
 from typing import Any
 
 import msgspec
@@ -61,4 +62,5 @@ def make_timeline(run: ServedRun) -> dict[str, Any]:
                 calls[event.id]["start"] = at
         elif event.type == "output-refused":
             turn, last = None, at
-    return {"seconds": run.to_json()["seconds"], "spans": sorted(spans, key=lambda span: (span["turn"], span["start"]))}
+    seconds = run.seconds if run.is_over else time.time() - run.created
+    return {"seconds": seconds, "spans": sorted(spans, key=lambda span: (span["turn"], span["start"]))}
