@@ -37,11 +37,13 @@ class ToolResult(Struct, frozen=True):
     """What a tool gave back.
 
     `output` is what the model reads: a string, a list of parts, or any JSON value. `rest` is what else came and goes
-    into the trace alone (JSON values), so that nothing vanishes.
+    into the trace alone (JSON values), so that nothing vanishes. With `ends_run` the first of `rest` is the answer of
+    another agent, which is that of the run as well: the model is not asked again.
     """
 
     output: Any
     rest: Sequence[Any] = ()
+    ends_run: bool = False
 
 
 @contract("Ai.ToolProvider")

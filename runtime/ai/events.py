@@ -22,7 +22,10 @@ class ToolCalled(Struct, frozen=True, tag_field="type", tag="tool-call"):
 
 
 class ToolAnswered(Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="type", tag="tool-result"):
-    """What the model reads of a call. `rest` is what it does not read; `code` tells why an error is one."""
+    """What the model reads of a call. `rest` is what it does not read; `code` tells why an error is one.
+
+    With `ends_run` the call handed the conversation over: the first of `rest` is the answer, and the run's.
+    """
 
     tool_call_id: str
     name: str
@@ -31,6 +34,7 @@ class ToolAnswered(Struct, frozen=True, rename="camel", omit_defaults=True, tag_
     code: str = ""
     rest: Sequence[Any] = ()
     duration_ms: float = 0.0
+    ends_run: bool = False
 
 
 class MediaMade(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="media"):
@@ -82,7 +86,7 @@ class Answer:
     """The events of a run, collected: `{text, usage, finishReason, steps, output?, toolCalls?, images?}`.
 
     A step is one turn of the model: `{text, toolCalls: [{id, name, arguments}], toolResults: [{toolCallId, name,
-    content, isError?, code?, rest?, durationMs?}], refused?, images?, rest?}`; `refused` is why its text was no
+    content, isError?, code?, rest?, durationMs?, endsRun?}], refused?, images?, rest?}`; `refused` is why its text was no
     structured answer, `rest` what the model made that reached nobody.
     """
 

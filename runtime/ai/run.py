@@ -4,9 +4,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, convert
 
-from runtime.ai.contracts import Message, Model, ModelRequest, Part, Text, TextDelta, ToolCall, TurnEnd, Usage
+from runtime.ai.contracts import Image, Message, Model, ModelRequest, Part, Text, TextDelta, ToolCall, TurnEnd, Usage
 from runtime.ai.events import Event, Failed, Finished, MediaMade, OutputRefused, ToolAnswered, ToolCalled
 from runtime.ai.history import History, HistoryRule
 from runtime.ai.inputs import read_inputs, start_messages
@@ -67,6 +67,7 @@ class Run:
         self._usage = Usage()
         self._text = ""
         self._end = TurnEnd((), "other", Usage())
+        self._value: Any = UNSET
         self._calls: list[Call] = []
         self._history: History | None = None
         self._was_refused = False
@@ -125,11 +126,16 @@ class Run:
             if step == rules.max_steps and not handed:
                 self._meet_max_steps()
                 break
-            for answer in await self._answer(budget):
+            answers = await self._answer(budget)
+            for answer in answers:
                 yield answer
             if handed:
                 yield self._hand_over(handed, budget.used)
                 return
+            last = next((answer.rest[0] for answer in answers if answer.ends_run), None)
+            if last is not None:
+                yield self._take_over(last)
+                break
         yield self._finish(budget.used)
 
     def _begin(self) -> None:
@@ -182,7 +188,7 @@ class Run:
             await self._journal.settle_calls(self._agent, calls)
         if rules.approval:
             calls = await budget.bound(approve_calls(calls, rules, self._agent, self._journal))
-        with calling(Caller(budget)):
+        with calling(Caller(budget, tuple(self.messages))):
             answers = await budget.bound(run_calls(calls, rules, self._spans, self._journal))
         wanted = [call.wanted for call in self._calls]
         self.messages.append(self._answer_message(wanted))
@@ -217,9 +223,16 @@ class Run:
     def _finish(self, used: Usage) -> Finished:
         self.messages.append(self._answer_message())
         output = self._rules.output
-        value = output.read(self._text, self._end.finish_reason) if output else UNSET
+        value = output.read(self._text, self._end.finish_reason) if output else self._value
         images = self._end.images or UNSET
         return Finished(self._text, self._end.finish_reason, used, value, images=images)
+
+    def _take_over(self, last: Mapping[str, Any]) -> TextDelta:
+        """The answer of the agent to which the conversation was handed over becomes that of the run."""
+        images = convert(last.get("images", []), list[Image])
+        self._text, self._value = str(last["text"]), last.get("output", UNSET)
+        self._end = TurnEnd((), last["finishReason"], Usage(), images=images)
+        return TextDelta(self._text)
 
     def _hand_over(self, calls: list[ToolCalled], used: Usage) -> Finished:
         """The end of a run whose caller has to carry out calls."""
