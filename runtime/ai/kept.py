@@ -13,7 +13,7 @@ from runtime.ai.contracts import Message, TextDelta
 from runtime.ai.durable_field import DurableRuns
 from runtime.ai.events import Answer, Event, Failed, Finished, MediaMade, OutputRefused, ToolAnswered, ToolCalled
 from runtime.ai.journal import JournalRules, RunJournal
-from runtime.ai.run import Run
+from runtime.ai.run import Run, RunRules
 from runtime.ai.task import Task
 from runtime.ai.tool_set import BoundTool
 from runtime.ai.wishes import Wishes
@@ -46,6 +46,10 @@ class KeptAgent:
     async def tools(self) -> Sequence[BoundTool]:
         """As `Agent.tools`."""
         return await self._agent.tools()
+
+    def apply(self, wishes: Wishes) -> RunRules:
+        """As `Agent.apply`."""
+        return self._agent.apply(wishes)
 
     def named(self, run_id: str) -> "KeptAgent":
         """The agent as it begins the run of this id, or goes on with it where there is one."""

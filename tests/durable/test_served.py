@@ -144,3 +144,12 @@ async def test_a_service_that_ends_leaves_what_is_not_done_to_others(fleet: Flee
         connection.close()
 
     assert {run.id: run.state for run in await fleet.list()} == {"held": "interrupted"}
+
+
+def test_a_chat_with_wishes_of_its_caller_is_answered_and_not_kept(fleet: Fleet) -> None:
+    messages = [{"role": "user", "content": "note wished"}]
+    with serving(fleet.folder, "set.yaml") as served:
+        body = {"model": "Clerk", "messages": messages, "temperature": 0.5, "max_tokens": 50}
+        answer = served.client.post("/v1/chat/completions", json=body)
+
+    assert answer.json()["choices"][0]["message"]["content"] == "noted wished"
