@@ -127,7 +127,9 @@ async def _run(call: Call, rules: ToolRules, spans: RunSpans) -> ToolAnswered:
         return ToolAnswered(told.id, told.name, content, True, error.code, (), _since(started))
     finally:
         span.end()
-    return ToolAnswered(told.id, told.name, content, rest=result.rest, duration_ms=_since(started), ends_run=result.ends_run)
+    return ToolAnswered(
+        told.id, told.name, content, rest=result.rest, duration_ms=_since(started), ends_run=result.ends_run
+    )
 
 
 async def _call(call: Call, rules: ToolRules) -> ToolResult:
