@@ -147,6 +147,22 @@ def test_valid_arguments_stay_accepted(a: Any, b: Any, one: Any, other: Any, arg
     assert_taken(schema, arguments, JSON_SCHEMA_FORMATS)
 
 
+@SETTINGS
+@given(FLAT_PARTS, FLAT_PARTS, ARGUMENTS)
+def test_a_call_that_the_conversion_lets_through_is_in_the_report(a: Any, b: Any, arguments: Any) -> None:
+    schema = {"type": "object", "properties": {"a": a, "b": b}}
+    assume(not has_reference(schema))
+    assume(not is_valid(schema, arguments))
+    for format in JSON_SCHEMA_FORMATS:
+        [each] = convert([Tool("t", "d", schema)], format).tools
+        if not any(entry.effect == "weakened" for entry in each.entries):
+            assert not is_valid(SCHEMA_OF[format](each.definition), rename(arguments, each.renames)), format
+
+
+def has_reference(schema: Any) -> bool:
+    return any("$ref" in part for part in walk(schema))
+
+
 def closed(part: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     must = {
         "type": st.just("object"),
