@@ -12,7 +12,6 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 DONE = "all-echoes-came-back"
@@ -110,6 +109,8 @@ def serve_stdio(server: Server) -> None:
 
 
 def serve_http(answer: Callable[[dict[str, Any]], Answer]) -> None:
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer  # dear, and ten servers start at once
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
