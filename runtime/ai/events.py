@@ -86,8 +86,8 @@ class Answer:
     """The events of a run, collected: `{text, usage, finishReason, steps, output?, toolCalls?, images?}`.
 
     A step is one turn of the model: `{text, toolCalls: [{id, name, arguments}], toolResults: [{toolCallId, name,
-    content, isError?, code?, rest?, durationMs?, endsRun?}], refused?, images?, rest?}`; `refused` is why its text was no
-    structured answer, `rest` what the model made that reached nobody.
+    content, isError?, code?, rest?, durationMs?, endsRun?}], refused?, images?, rest?}`; `refused` is why its text was
+    no structured answer, `rest` what the model made that reached nobody.
     """
 
     def __init__(self) -> None:
