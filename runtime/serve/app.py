@@ -15,6 +15,7 @@ from runtime.serve.openapi import Description
 from runtime.serve.page.routes import PageRoutes
 from runtime.serve.plain import PlainRoutes
 from runtime.serve.reading import Reading
+from runtime.serve.response_answers import ResponseRoutes
 from runtime.serve.responses import BadRequest, answer_error
 from runtime.serve.service import Service
 
@@ -45,6 +46,7 @@ def make_app(service: Service, mcp: ASGIApp, tell: Callable[..., None], read: Ca
         _route("GET", "/v1/models", chat.models),
         _route("GET", "/v1/models/{name}", chat.model),
         _route("POST", "/v1/chat/completions", chat.complete),
+        _route("POST", "/v1/responses", ResponseRoutes(chat).respond),
         Route("/mcp", mcp),
     ]
     handlers = {404: _not_found, 405: _not_allowed}

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from runtime.ai.contracts import Message
-from runtime.serve.chat_request import read_inputs, read_request, read_wishes
+from runtime.serve.chat_request import ChatRequest, read_inputs, read_request, read_wishes
 from runtime.serve.handed_turns import HandedTurns, name_calls
 from runtime.serve.plain import wait_connected
 from runtime.serve.responses import (
@@ -49,6 +49,20 @@ class ChatRoutes:
     async def complete(self, request: Request) -> Response:
         """`POST /v1/chat/completions`; a caller who goes away stops the run."""
         asked = read_request(await read_json(request, dict[str, Any]))
+        run, holds_text = await self.begin(asked)
+        if asked.stream:
+            has_usage = asked.stream_options is not None and asked.stream_options.include_usage
+            return stream_events(_chunks(run, has_usage, holds_text=holds_text))
+        if not await wait_connected(request, run):
+            return Response(status_code=499)
+        if run.cause is not None:
+            return answer_error(run.cause, has_run=True)
+        if run.status != "finished":
+            return answer_json({"error": CANCELLED}, 503)
+        return answer_json(_completion(run))
+
+    async def begin(self, asked: ChatRequest) -> tuple[ServedRun, bool]:
+        """Begin the run that is asked for, and whether its text is to be held until its end. Raises BadRequest."""
         agent = self._agent(asked.model)
         inputs, wishes = read_inputs(asked, agent.system, self._turns), read_wishes(asked)
         if wishes is not None:
@@ -62,17 +76,7 @@ class ChatRoutes:
             self._turns.keep(run.id, run.target, added)
 
         run = self._service.begin(asked.model, inputs, wishes=wishes, keep=keep if asked.tools else None)
-        if asked.stream:
-            has_usage = asked.stream_options is not None and asked.stream_options.include_usage
-            holds_text = agent.has_output or (wishes is not None and wishes.output is not None)
-            return stream_events(_chunks(run, has_usage, holds_text=holds_text))
-        if not await wait_connected(request, run):
-            return Response(status_code=499)
-        if run.cause is not None:
-            return answer_error(run.cause, has_run=True)
-        if run.status != "finished":
-            return answer_json({"error": CANCELLED}, 503)
-        return answer_json(_completion(run))
+        return run, agent.has_output or (wishes is not None and wishes.output is not None)
 
     def _agent(self, name: str) -> Any:
         agents = self._service.graph.agents
@@ -85,12 +89,12 @@ class ChatRoutes:
 
 
 def _completion(run: ServedRun) -> dict[str, Any]:
-    calls = _calls(run)
-    content = _text(run.result) or (None if calls else "")
+    calls = list_calls(run)
+    content = answer_text(run.result) or (None if calls else "")
     message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
     if calls:
         message["tool_calls"] = calls
-    choice = {"index": 0, "message": message, "finish_reason": _reason(run.result), "logprobs": None}
+    choice = {"index": 0, "message": message, "finish_reason": tell_reason(run.result), "logprobs": None}
     return {**_head(run, "chat.completion"), "choices": [choice], "usage": _usage(run.result["usage"])}
 
 
@@ -128,11 +132,11 @@ def _last_lines(run: ServedRun, has_usage: bool, *, holds_text: bool) -> list[by
         return [event_line(msgspec.json.encode({"error": CANCELLED}))]
     lines = []
     if holds_text:
-        lines.append(_chunk(run, {"content": _text(run.result)}))
-    calls = [{"index": place, **call} for place, call in enumerate(_calls(run))]
+        lines.append(_chunk(run, {"content": answer_text(run.result)}))
+    calls = [{"index": place, **call} for place, call in enumerate(list_calls(run))]
     if calls:
         lines.append(_chunk(run, {"tool_calls": calls}))
-    lines.append(_chunk(run, {}, _reason(run.result)))
+    lines.append(_chunk(run, {}, tell_reason(run.result)))
     if has_usage:
         last = {**_head(run, "chat.completion.chunk"), "choices": [], "usage": _usage(run.result["usage"])}
         lines.append(event_line(msgspec.json.encode(last)))
@@ -148,14 +152,14 @@ def _head(run: ServedRun, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{run.id}", "object": kind, "created": int(run.created), "model": run.target}
 
 
-def _text(result: Mapping[str, Any]) -> str:
+def answer_text(result: Mapping[str, Any]) -> str:
     """The answer; a structured one as the JSON that it is, without what the model wrote around it."""
     if "output" in result:
         return msgspec.json.encode(result["output"]).decode()
     return str(result["text"])
 
 
-def _calls(run: ServedRun) -> list[dict[str, Any]]:
+def list_calls(run: ServedRun) -> list[dict[str, Any]]:
     """The calls that are left to the caller."""
     calls = run.result.get("toolCalls", [])
     has_results = any(step["toolResults"] for step in run.result["steps"])
@@ -169,7 +173,8 @@ def _calls(run: ServedRun) -> list[dict[str, Any]]:
     ]
 
 
-def _reason(result: Mapping[str, Any]) -> str:
+def tell_reason(result: Mapping[str, Any]) -> str:
+    """Why it ended, in the words of Chat Completions."""
     if "toolCalls" in result:
         return "tool_calls"
     # A run that had its last turn and wanted more was cut off, and no caller can answer those calls.

@@ -1,7 +1,7 @@
 """The service's description of itself, by OpenAPI 3.1: https://spec.openapis.org/oas/v3.1.1."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,11 +12,14 @@ from runtime.serve.chat_request import NEUTRAL, READ_OVER, ChatRequest
 from runtime.serve.guard import OPEN_PATHS
 from runtime.serve.openapi_answers import ANSWERS
 from runtime.serve.plain import ApprovalAnswer, EmptyRequest, RunRequest
+from runtime.serve.response_request import NEUTRAL as NEUTRAL_OF_RESPONSES
+from runtime.serve.response_request import READ_OVER as READ_OVER_BY_RESPONSES
+from runtime.serve.response_request import ResponseRequest
 from runtime.serve.responses import answer_json
 from runtime.version import VERSION
 
 JSON, EVENTS, HTML, TEXT = "application/json", "text/event-stream", "text/html", "text/plain"
-BODIES: tuple[type, ...] = (ApprovalAnswer, ChatRequest, EmptyRequest, RunRequest)
+BODIES: tuple[type, ...] = (ApprovalAnswer, ChatRequest, EmptyRequest, ResponseRequest, RunRequest)
 PARAMETERS = {
     "after": ("query", "Answer once the set is another one than in this version, or after 20 s."),
     "call": ("path", "The id of a call, as the event `approval` and the run's `approvals` tell it."),
@@ -110,13 +113,20 @@ PATHS: Mapping[str, Mapping[str, Operation]] = {
             "ChatRequest",
         )
     },
+    "/v1/responses": {
+        "post": Operation(
+            "Ask an agent as OpenAI's Responses API does; nothing is stored. With `stream` events come.",
+            {200: (JSON, "Response"), **RUNS},
+            "ResponseRequest",
+        )
+    },
     "/mcp": {
         "get": Operation("MCP over Streamable HTTP: what the server says by itself.", {200: (EVENTS, ""), **MCP}),
         "post": Operation("MCP over Streamable HTTP: messages of JSON-RPC.", MCP),
         "delete": Operation("MCP over Streamable HTTP: the end of a session.", {200: ("", ""), 404: (JSON, "")}),
     },
 }
-STREAMS = ("/v1/chat/completions",)
+STREAMS = ("/v1/chat/completions", "/v1/responses")
 
 
 class Description:
@@ -133,10 +143,8 @@ class Description:
 def make_description(has_token: bool) -> dict[str, Any]:
     """The description as JSON values."""
     _, bodies = msgspec.json.schema_components(BODIES, ref_template="#/components/schemas/{name}")
-    chat = bodies["ChatRequest"]
-    chat["additionalProperties"] = False
-    chat["properties"] |= {name: {"description": "Is read over."} for name in READ_OVER}
-    chat["properties"] |= {name: {"enum": [None, value]} for name, value in NEUTRAL.items() if value is not None}
+    _complete(bodies["ChatRequest"], READ_OVER, NEUTRAL)
+    _complete(bodies["ResponseRequest"], READ_OVER_BY_RESPONSES, NEUTRAL_OF_RESPONSES)
     return {
         "openapi": "3.1.1",
         "info": {
@@ -154,6 +162,13 @@ def make_description(has_token: bool) -> dict[str, Any]:
         },
         "security": [{"token": []}] if has_token else [],
     }
+
+
+def _complete(body: dict[str, Any], read_over: Sequence[str], neutral: Mapping[str, Any]) -> None:
+    """Add to the fields that are met those that are read over, or can only ask for nothing; there are no others."""
+    body["additionalProperties"] = False
+    body["properties"] |= {name: {"description": "Is read over."} for name in read_over}
+    body["properties"] |= {name: {"enum": [None, value]} for name, value in neutral.items() if value is not None}
 
 
 def _describe(path: str, method: str, operation: Operation) -> dict[str, Any]:

@@ -94,6 +94,17 @@ ANSWERS: Mapping[str, dict[str, Any]] = {
             "usage": _USAGE,
         }
     ),
+    "Response": _mapping(
+        {
+            "id": TEXT,
+            "object": {"const": "response"},
+            "created_at": COUNT,
+            "status": {"enum": ["completed", "incomplete"]},
+            "model": TEXT,
+            "output": _list(ANY_OBJECT),
+            "usage": ANY_OBJECT,
+        }
+    ),
     "Graph": _mapping({"version": TEXT, "set": COUNT, "nodes": _list(ANY_OBJECT), "agents": _list(ANY_OBJECT)}),
     "Manifests": ANY_OBJECT,
     "Tools": _mapping({"agent": TEXT, "format": TEXT, "tools": _list(ANY_OBJECT)}),

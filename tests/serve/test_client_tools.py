@@ -192,6 +192,90 @@ def test_images_reach_the_model(client: openai.OpenAI, model: Model) -> None:
     assert [part.get("image_url", {}).get("url") for part in model.asked[0]["messages"][0]["content"]] == [None, url]
 
 
+FUNCTION = {"type": "function", "name": "ask", "description": "Asks.", "parameters": SIZE}
+
+
+def test_the_responses_api_hands_calls_over_and_takes_their_results(client: openai.OpenAI, model: Model) -> None:
+    model.answers = [Calls([("ask", {"what": "size"}), ("order", {"prompt": "chairs"})]), "large ones"]
+    asked: dict[str, Any] = {"model": "Buyer", "tools": [FUNCTION], "instructions": "Be brief."}
+    first = client.responses.create(input="chairs", tool_choice="required", max_output_tokens=50, **asked)
+
+    [call] = first.output
+    assert (first.status, call.type, call.name, call.arguments) == (
+        *("completed", "function_call", "ask"),
+        '{"what":"size"}',
+    )
+    items: list[Any] = [{"role": "user", "content": "chairs"}, call.model_dump(exclude_none=True)]
+    items.append({"type": "function_call_output", "call_id": call.call_id, "output": "large"})
+    second = client.responses.create(input=items, **asked)
+
+    assert (second.output_text, second.usage.total_tokens) == ("large ones", 15)
+    assert told(model.asked[1]["messages"]) == ["Be brief.", "chairs", ["ask", "order"], "large", "ordered"]
+    assert (model.asked[0]["tool_choice"], model.asked[0]["max_tokens"]) == ("required", 50)
+
+
+def test_the_responses_api_streams(client: openai.OpenAI, model: Model) -> None:
+    model.answers = [Calls([("order", {"prompt": "x"})]), "one\ntwo", Calls([("ask", {"what": "size"})])]
+    asked: dict[str, Any] = {"model": "Buyer", "tools": [FUNCTION]}
+    with client.responses.stream(input="chairs", **asked) as stream:
+        pieces = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        first = stream.get_final_response()
+    with client.responses.stream(input="chairs", **asked) as stream:
+        kinds = [event.type for event in stream]
+        second = stream.get_final_response()
+
+    assert (pieces, first.output_text, first.status) == (["one\n", "two"], "one\ntwo", "completed")
+    assert [(item.type, item.name) for item in second.output] == [("function_call", "ask")]
+    assert kinds == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+        "response.output_item.done",
+        "response.completed",
+    ]
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_the_responses_api_gives_answers_of_a_form_and_takes_images(
+    client: openai.OpenAI, model: Model, streams: bool
+) -> None:
+    model.answers = ["well", '{"n": 1}']
+    url = "data:image/png;base64,aGVyb24="
+    content = [{"type": "input_text", "text": "look"}, {"type": "input_image", "image_url": url}]
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    text = {"format": {"type": "json_schema", "name": "count", "schema": schema}}
+    asked: dict[str, Any] = {"model": "Buyer", "input": [{"role": "user", "content": content}], "text": text}
+    if streams:
+        *_, last = client.responses.create(stream=True, **asked)
+        answer = last.response
+    else:
+        answer = client.responses.create(**asked)
+
+    assert answer.output_text == '{"n":1}'
+    [sent] = [message for message in model.asked[0]["messages"] if message["role"] == "user"]
+    assert [part.get("image_url", {}).get("url") for part in sent["content"]] == [None, url]
+
+
+@pytest.mark.parametrize(
+    ("more", "param"),
+    [
+        ({"previous_response_id": "resp_1"}, "previous_response_id"),
+        ({"background": True}, "background"),
+        ({"reasoning": {"effort": "high"}}, "reasoning"),
+        ({"text": {"verbosity": "low"}}, "text"),
+        ({"input": [{"type": "computer_call_output"}]}, "input"),
+    ],
+)
+def test_what_the_responses_api_has_beyond_that_is_refused(
+    client: openai.OpenAI, more: dict[str, Any], param: str
+) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.responses.create(**{"model": "Buyer", "input": "hi", **more})
+    assert caught.value.param == param
+
+
 def test_a_choice_that_no_tool_fits_is_refused(served: Served, tmp_path: Path) -> None:
     (tmp_path / "plain.yaml").write_text(
         "kind: Ai.Agent\nmetadata: { name: Plain }\nmodel: { kind: Ai.ScriptedModel, rules: [{ text: hi }] }"

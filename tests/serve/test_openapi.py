@@ -117,6 +117,8 @@ def test_answers_are_as_described(described: Any, service: tuple[Served, Gate]) 
         ("post", "/v1/chat/completions", chat),
         ("post", "/v1/chat/completions", {**chat, "stream": True, "temperature": 1, "tools": [tool], "user": "me"}),
         ("post", "/v1/chat/completions", {**chat, "model": "Nobody"}),
+        ("post", "/v1/responses", {"model": "Porter", "input": "hi", "store": False, "truncation": "disabled"}),
+        ("post", "/v1/responses", {"model": "Porter", "input": "hi", "stream": True}),
     ]
     statuses = [
         ask(described, served, method, path, body).status_code
