@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from runtime.ai.contracts import Model, ToolProvider
-from runtime.ai.durable_field import DurableField, DurableRuns
+from runtime.ai.durable_field import DurableField, DurableRuns, inspect_durable
 from runtime.ai.output_fields import OutputField, make_output_rule, report_output_faults
 from runtime.ai.provider_rules import find_prefix_fault
 from runtime.contracts import Invocable
@@ -166,6 +166,7 @@ class Agent(Kind):
         has no prices.
         """
         report_output_faults(inspection)
+        inspect_durable(inspection)
         model = inspection.at("model")
         if model is not None and "prices" in model.kind.__struct_fields__ and not model.has("prices"):
             for place, _ in inspection.find("limits", "cost", expressions=True):

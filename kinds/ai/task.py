@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from runtime.ai.durable_field import DurableField, DurableRuns
+from runtime.ai.durable_field import DurableField, DurableRuns, inspect_durable
 from runtime.contracts import Invocable
 from runtime.json_schema import find_schema_faults
 from runtime.kind import FIXED, Context, Fields, Inspection, Kind, Slot, kind, per_call
@@ -66,6 +66,26 @@ class Task(Kind):
         | UnsetType
     ) = UNSET
     expect: Annotated[Expectation, Meta(description="What has to hold of the answer.")] = Expectation()
+    retries: Annotated[
+        int,
+        Meta(
+            description="How often the work is done anew after it failed: for its model, a tool, a limit, or what is"
+            " expected of the answer.",
+            ge=0,
+        ),
+    ] = 0
+    schedule: (
+        Annotated[
+            str,
+            Meta(
+                description="When `runtime worker` and `runtime serve` begin a run by themselves, one of all that are"
+                " up: a cron expression in UTC, of minute, hour, day, month and weekday, or of six fields with the"
+                " seconds first. Needs `durable`; the task is given no inputs.",
+                extra_json_schema=FIXED,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     durable: DurableField = UNSET
 
     @classmethod
@@ -76,6 +96,13 @@ class Task(Kind):
                 inspection.report("SCHEMA_VALUE", (*path, *inside), fault)
         if inspection.has("prompt") and inspection.has("messages"):
             inspection.report("SCHEMA_VALUE", ("messages",), "a task takes `prompt` or `messages`, not both")
+        inspect_durable(inspection)
+        for path, text in inspection.find("schedule"):
+            wrong = _find_schedule_fault(text) if isinstance(text, str) else None
+            if wrong is None and not inspection.has("durable"):
+                wrong = "a schedule needs `durable`: the store sees to it that one process begins each run"
+            if wrong is not None:
+                inspection.report("SCHEMA_VALUE", path, wrong)
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Invocable]:
@@ -88,11 +115,17 @@ class Task(Kind):
             asked["messages"] = self.messages
         inputs = self.inputs if isinstance(self.inputs, dict) else None
         schema = self.expect.schema if isinstance(self.expect.schema, dict) else None
-        task = LiveTask(context, self.agent, asked, inputs, schema, self.expect.that)
+        task = LiveTask(context, self.agent, asked, inputs, schema, self.expect.that, self.retries)
         if not isinstance(self.durable, DurableRuns):
             yield task
             return
         from runtime.ai.kept import KeptTask, make_task_target, read_rules
 
         with self.durable.store.host(make_task_target(task, read_rules(self.durable), context.digest)):
-            yield KeptTask(task, self.durable.store)
+            yield KeptTask(task, self.durable.store, schedule=self.schedule if isinstance(self.schedule, str) else "")
+
+
+def _find_schedule_fault(text: str) -> str | None:
+    from runtime.durable.schedules import find_schedule_fault
+
+    return find_schedule_fault(text)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
-from runtime.kind import FIXED, Fields, Slot
+from runtime.kind import FIXED, Fields, Inspection, Slot
 
 if TYPE_CHECKING:
     from runtime.durable.contracts import Store
@@ -15,6 +15,22 @@ else:
         """Its name, which is all that a slot needs: `validate` pays for none of the rest."""
 
         __contract__ = "Durable.Store"
+
+
+class Queue(Fields):
+    """How queued runs are taken up: those of `runtime serve`, of a schedule, and those whose process died."""
+
+    concurrency: (
+        Annotated[int, Meta(description="Most runs of this at a time, over all processes.", ge=1)] | UnsetType
+    ) = UNSET
+    concurrency_per_process: (
+        Annotated[int, Meta(description="Most runs of this at a time in each process.", ge=1)] | UnsetType
+    ) = UNSET
+    rate: (
+        Annotated[int, Meta(description="Most runs of this that begin within `rateSeconds`, over all processes.", ge=1)]
+        | UnsetType
+    ) = UNSET
+    rate_seconds: Annotated[float, Meta(description="The time that `rate` is about.", gt=0)] = 60.0
 
 
 class DurableRuns(Fields):
@@ -44,8 +60,17 @@ class DurableRuns(Fields):
             extra_json_schema=FIXED,
         ),
     ] = ()
+    queue: Annotated[Queue, Meta(description="How many queued runs are taken up, and how fast.")] = Queue()
 
 
 DurableField = (
     Annotated[DurableRuns, Meta(description="Keeps the runs in a store, so that they survive the process.")] | UnsetType
 )
+
+
+def inspect_durable(inspection: Inspection) -> None:
+    """SCHEMA_VALUE: more runs in one process than in all."""
+    for path, most in inspection.find("durable", "queue", "concurrency"):
+        for _, here in inspection.find("durable", "queue", "concurrencyPerProcess"):
+            if isinstance(most, int) and isinstance(here, int) and here > most:
+                inspection.report("SCHEMA_VALUE", path, f"{here} runs in each process are more than {most} in all")

@@ -17,7 +17,7 @@ from runtime.ai.run import Run, RunRules
 from runtime.ai.task import Task
 from runtime.ai.tool_set import BoundTool
 from runtime.ai.wishes import Wishes
-from runtime.durable.contracts import Follower, Journal, Store, Target
+from runtime.durable.contracts import Follower, Journal, QueueRules, Store, Target
 from runtime.errors import Error
 from runtime.runs import call_key, find_journal, journaling
 
@@ -84,8 +84,11 @@ class KeptTask:
 
     is_kept = True
 
-    def __init__(self, task: Task, store: Store, run_id: str | None = None) -> None:
+    def __init__(self, task: Task, store: Store, run_id: str | None = None, schedule: str = "") -> None:
+        """`schedule` is when runs begin by themselves, in processes that stay up (`runtime.durable.schedules`)."""
         self.name = task.name
+        self.store = store
+        self.schedule = schedule
         self._task = task
         self._store = store
         self._run_id = run_id
@@ -192,12 +195,20 @@ class KeptRules(Struct, frozen=True):
 
     journal: JournalRules
     continues: bool
+    queue: QueueRules
 
 
 def read_rules(durable: DurableRuns) -> KeptRules:
     """The rules of the field `durable`."""
     rules = JournalRules(durable.on_uncertain_tool, durable.retry_safe)
-    return KeptRules(rules, durable.on_manifest_change == "continue")
+    wanted = msgspec.to_builtins(durable.queue)
+    queue = QueueRules(
+        concurrency=wanted.get("concurrency"),
+        worker_concurrency=wanted.get("concurrencyPerProcess"),
+        rate=wanted.get("rate"),
+        rate_seconds=durable.queue.rate_seconds,
+    )
+    return KeptRules(rules, durable.on_manifest_change == "continue", queue)
 
 
 def make_agent_target(agent: Agent, rules: KeptRules, digest: str) -> Target:
@@ -214,7 +225,7 @@ def make_agent_target(agent: Agent, rules: KeptRules, digest: str) -> Target:
                 answer.add(event)
         return answer.to_json()
 
-    return Target(name=agent.name, digest=digest, work=work, continues=rules.continues)
+    return Target(name=agent.name, digest=digest, work=work, continues=rules.continues, queue=rules.queue)
 
 
 def make_task_target(task: Task, rules: KeptRules, digest: str) -> Target:
@@ -224,7 +235,7 @@ def make_task_target(task: Task, rules: KeptRules, digest: str) -> Target:
         with journaling(RunJournal(journal, rules.journal)):
             return await task.invoke(inputs)
 
-    return Target(name=task.name, digest=digest, work=work, continues=rules.continues)
+    return Target(name=task.name, digest=digest, work=work, continues=rules.continues, queue=rules.queue)
 
 
 def read_events(answer: Mapping[str, Any], told: Sequence[Mapping[str, Any]] = ()) -> list[Event]:

@@ -8,7 +8,7 @@ import msgspec
 
 from runtime.ai.value_check import ValueCheck
 from runtime.contracts import Invocable
-from runtime.errors import AgentError, ExpectationError
+from runtime.errors import AgentError, DurableError, Error, ExpectationError
 from runtime.kind import Context
 from runtime.runs import find_journal
 
@@ -24,6 +24,7 @@ class Task:
         inputs: Mapping[str, Any] | None,
         schema: Mapping[str, Any] | None,
         conditions: Sequence[Any],
+        retries: int = 0,
     ) -> None:
         self.name = context.name
         self._context = context
@@ -32,9 +33,10 @@ class Task:
         self._inputs = ValueCheck(inputs) if inputs is not None else None
         self._schema = ValueCheck(schema) if schema is not None else None
         self._conditions = conditions
+        self._retries = retries
 
     async def invoke(self, inputs: Mapping[str, Any]) -> Any:
-        """Do the work once and give the worker's answer.
+        """Do the work and give the worker's answer; `retries` times anew where that fails.
 
         Raises AgentError ERR_AGENT_INPUT for inputs that do not fit the task's schema, ExpectationError where the
         answer is not what is expected, and whatever the worker raises.
@@ -45,11 +47,21 @@ class Task:
             if faults:
                 raise AgentError(f"the task's inputs do not fit: {faults}", resource=self.name)
         asked = self._context.evaluate(dict(self._asked), {"inputs": given})
+        for _ in range(self._retries):
+            try:
+                return await self._try(asked or given)
+            except DurableError:
+                raise
+            except Error as error:
+                self._context.warn(f"done anew, as it failed: {error.message}")
+        return await self._try(asked or given)
+
+    async def _try(self, asked: Mapping[str, Any]) -> Any:
         journal = find_journal()
         if journal is None or hasattr(self._worker, "start"):  # an agent records its steps by itself
-            result = await self._worker.invoke(asked or given)
+            result = await self._worker.invoke(asked)
         else:
-            result = await journal.invoke(self.name, partial(self._worker.invoke, asked or given))
+            result = await journal.invoke(self.name, partial(self._worker.invoke, asked))
         self._check(result)
         return result
 

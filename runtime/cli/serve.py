@@ -89,7 +89,10 @@ def run(options: Namespace) -> int:
             return await serve(report)
 
     async def serve(report: PlainReport) -> int:
+        import anyio
+
         from runtime.cli.keeping import KeptSet, apply_changes
+        from runtime.durable.schedules import begin_by_clock
         from runtime.reconcile import open_keeper
 
         async with open_keeper(report) as keeper:
@@ -98,7 +101,9 @@ def run(options: Namespace) -> int:
             choose = _choose_tools([node.name for node in resolved.nodes if _is_agent(node)], options)
 
             async def applied(service: "Service") -> None:
-                await apply_changes(service.apply, kept, report, signals.next_reload, is_watching=options.watch)
+                async with anyio.create_task_group() as group:
+                    group.start_soon(begin_by_clock, service.find_scheduled, service.until_changed, report.tell)
+                    await apply_changes(service.apply, kept, report, signals.next_reload, is_watching=options.watch)
 
             if options.stdio:
                 from runtime.serve.mcp_transports import serve_stdio

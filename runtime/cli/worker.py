@@ -16,6 +16,7 @@ from runtime.resource_set import Resource
 
 if TYPE_CHECKING:
     from runtime.durable.intake import CarriedRun
+    from runtime.lifecycle import Live
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,7 +58,7 @@ def run(options: Namespace) -> int:
                 async with bring_up_locked(checked, resolved, report, options) as live:
                     names = ", ".join(root.title for root in roots)
                     report.tell(f"takes up runs of {names}; at most {options.concurrency} at a time")
-                    await signals.ended()
+                    await _until_ended(live, signals, report)
                     stores = [live.instances[node] for node in resolved.nodes if node.entry.fits("Durable.Store")]
                     await _drain(stores, options.drain_seconds, report)
         return signals.code
@@ -75,6 +76,22 @@ def _find_kept(checked: Checked, names: Sequence[str]) -> list[Resource]:
         if name not in titles:
             raise UsageError(f'nothing that keeps its runs is called "{name}"', hint=f"there are: {', '.join(titles)}")
     return [resource for resource in kept if not names or resource.title in names]
+
+
+async def _until_ended(live: "Live", signals: Signals, report: PlainReport) -> None:
+    """Begin what begins by the clock until the worker is asked to end."""
+    import anyio
+
+    scheduled = [instance for instance in live.instances.values() if getattr(instance, "schedule", "")]
+    if not scheduled:
+        await signals.ended()
+        return
+    from runtime.durable.schedules import begin_by_clock
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(begin_by_clock, lambda: scheduled, anyio.sleep_forever, report.tell)
+        await signals.ended()
+        group.cancel_scope.cancel()
 
 
 async def _drain(stores: Sequence[Any], seconds: float, report: PlainReport) -> None:

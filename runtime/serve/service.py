@@ -98,6 +98,10 @@ class Service:
             names = ", ".join(self.graph.invocables) or "none"
             raise NotFound(f'there is no agent "{name}"', hint=f"there are: {names}") from None
 
+    def find_scheduled(self) -> list[Any]:
+        """The tasks of the live set that begin by the clock (`runtime.durable.schedules.Scheduled`)."""
+        return [each for each in self.graph.invocables.values() if getattr(each, "schedule", "")]
+
     def find_run(self, name: str) -> ServedRun:
         """A run that is under way or kept; raises NotFound."""
         try:

@@ -83,7 +83,7 @@ class Worker:
             return
         self.said.append(line)
         words = line.split()
-        if words[0] == "Clerk" and len(words) > 2 and words[1] != "ready":
+        if words[0] in ("Clerk", "Tick") and len(words) > 2 and words[1] != "ready":
             self.ended[words[1]] = words[2].rstrip(":")
 
 
