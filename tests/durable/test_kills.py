@@ -30,16 +30,18 @@ MOMENTS = (
 def test_steps_under_way_are_done_again_and_finished_ones_are_not(anywhere: Kept) -> None:
     anywhere.write([["look:1"], ["put:1"], ["add:1"]], ", onUncertainTool: retry")
 
-    for place, moment in enumerate(MOMENTS):
+    moments = MOMENTS if anywhere.url.startswith("sqlite") else MOMENTS[1::2]
+
+    for place, moment in enumerate(moments):
         ended = anywhere.apply("--run-id", "one", *([] if place else ["--prompt", "go"]), kill=moment)
         assert (moment, ended.code) == (moment, -signal.SIGKILL), ended.err
     ended = anywhere.apply("--run-id", "one")
 
     assert (ended.code, ended.out) == (0, "turn 4\n"), ended.err
-    models = {"model:1": 2, "model:2": 2, "model:3": 1, "model:4": 1}
-    assert anywhere.counts() == {**models, "look:1": 2, "put:1": 2, "add:1": 1}
-    keys = [entry["key"] for entry in anywhere.log() if entry["key"]]
-    assert (len(keys), len(set(keys))) == (5, 3)  # a call that is made again has the key that it had
+    steps = ("model:1", "look:1", "model:2", "put:1", "model:3", "add:1", "model:4")
+    assert anywhere.counts() == {step: 1 + (f"{step}:during" in moments) for step in steps}
+    keys = {(entry["tool"], entry["key"]) for entry in anywhere.log() if entry["key"]}
+    assert len(keys) == 3  # a call that is made again has the key that it had
 
 
 def test_at_random_moments_no_finished_step_is_repeated_and_no_call_is_made_twice(anywhere: Kept) -> None:
