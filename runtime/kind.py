@@ -125,7 +125,10 @@ class Inspection(Protocol):
         """The names that the references along a path of slots give, each with its own path."""
 
     def named(self, contract: str) -> "Sequence[str]":
-        """The resources of the set that keep a contract: their names, or `Tools.client` for an inline one."""
+        """The resources of the set that keep a contract: their names, or `Tools.client` for an inline one.
+
+        Recordings, which take the place of others in tests, are left out.
+        """
 
     def report(self, code: str, path: tuple[str | int, ...], message: str, hint: str | None = None) -> None:
         """Report a diagnostic (a code of `runtime.diagnostics`) at a value."""

@@ -3,41 +3,21 @@
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
 from kinds.test.expectations import Expectations
+from kinds.test.recordings import CassetteUse, report_pointer_faults
 from runtime.ai.contracts import Model
 from runtime.contracts import Invocable
 from runtime.errors import StartError
 from runtime.json_schema import find_schema_faults
-from runtime.kind import FIXED, NAMES, Context, Fields, Inspection, Kind, Slot, kind
+from runtime.kind import FIXED, NAMES, Context, Inspection, Kind, Slot, kind
 from runtime.mcp.contracts import Client
 from runtime.testing.contracts import Case
 
 ASKED = ("prompt", "messages", "inputs")
-
-
-class CassetteUse(Fields):
-    """A recording, and how closely requests have to fit it."""
-
-    path: Annotated[str, Meta(description="The recording's folder, beside the manifest.", min_length=1)]
-    mode: Annotated[
-        Literal["strict", "lenient"],
-        Meta(
-            description="`strict`: a request that was not recorded fails the case; `lenient`: the order of requests and"
-            " the names of tools decide."
-        ),
-    ] = "strict"
-    ignore: Annotated[
-        dict[str, list[str]],
-        Meta(
-            description="What may differ, by resource: JSON pointers into requests, such as `/messages/0/content`,"
-            " `*` standing for any one step.",
-            extra_json_schema=NAMES,
-        ),
-    ] = {}
 
 
 @kind("Test.Case", implements=Case)
@@ -60,10 +40,11 @@ class DeclaredCase(Kind):
         Annotated[dict[str, Any], Meta(description="What a task is given, or whatever else is run.")] | UnsetType
     ) = UNSET
     model: (
-        Slot[Model, "What answers in the place of every model that is asked, such as a scripted one."] | UnsetType
+        Slot[Model, "What answers in the place of every model that is asked: a scripted one, or a cassette."]
+        | UnsetType
     ) = UNSET
     mcp: Annotated[
-        dict[str, Slot[Client, "What answers in the place of that client, such as a scripted server."]],
+        dict[str, Slot[Client, "What answers in the place of that client: a scripted server, or a cassette."]],
         Meta(
             description="Clients that others take the place of, by name; under its own name a client stays live.",
             extra_json_schema=NAMES,
@@ -106,11 +87,7 @@ class DeclaredCase(Kind):
                 re.compile(pattern) if isinstance(pattern, str) else None
             except (re.error, RecursionError, OverflowError) as error:
                 inspection.report("SCHEMA_VALUE", path, f"'{pattern}' is no regular expression: {error}")
-        for path, pointer in inspection.find("cassette", "ignore", "*", "*"):
-            if isinstance(pointer, str) and not pointer.startswith("/"):
-                inspection.report(
-                    "SCHEMA_VALUE", path, f'"{pointer}" is no JSON pointer', 'write one such as "/messages/0/content"'
-                )
+        report_pointer_faults(inspection, "cassette", "ignore")
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Case]:

@@ -1,7 +1,7 @@
 """Which resources of a set are its border: what they do is recorded, and played back without them."""
 
 from runtime.changes import find_needs
-from runtime.lock.definition import client_key
+from runtime.lock.definition import RECORDING, client_key
 from runtime.registry import Entry
 from runtime.resource_set import Resource, ResourceSet
 
@@ -34,9 +34,14 @@ def find_borders(resources: ResourceSet) -> dict[Resource, Border]:
 def find_contract(resource: Resource) -> str | None:
     """The contract that is recorded of a resource, were it on the border."""
     entry = resource.entry
-    if not isinstance(entry, Entry):
+    if not isinstance(entry, Entry) or is_recording(resource):
         return None
     return next((contract for contract in CONTRACTS if entry.fits(contract)), None)
+
+
+def is_recording(resource: Resource) -> bool:
+    """Whether a resource is a recording itself, which takes the place of others."""
+    return isinstance(resource.entry, Entry) and resource.entry.fits(RECORDING)
 
 
 def _uses_any(resource: Resource, resources: ResourceSet, known: dict[Resource, bool]) -> bool:

@@ -121,9 +121,9 @@ class Inspected:
         yield from ((found, value.name) for found, value in self.find(*path) if isinstance(value, Ref))
 
     def named(self, contract: str) -> "abc.Sequence[str]":
-        from runtime.lock.definition import client_key
+        from runtime.lock.definition import RECORDING, client_key
 
-        known = self._resources.known()
+        known = (each for each in self._resources.known() if not each[1].fits(RECORDING))
         return [client_key(resource) for resource, entry in known if entry.fits(contract) and resource.root.name]
 
     def report(self, code: str, path: tuple[str | int, ...], message: str, hint: str | None = None) -> None:

@@ -12,6 +12,8 @@ from runtime.resource_set import Resource, ResourceSet
 
 CLIENT = "Mcp.Client"
 """The contract of what has an entry in the lock."""
+RECORDING = "Runtime.Recording"
+"""The contract of what takes the place of clients in tests, and is none by itself."""
 
 
 def find_clients(resources: ResourceSet) -> dict[str, Resource]:
@@ -19,7 +21,7 @@ def find_clients(resources: ResourceSet) -> dict[str, Resource]:
     return {
         client_key(resource): resource
         for resource, entry in resources.known()
-        if entry.fits(CLIENT) and resource.root.name is not None
+        if entry.fits(CLIENT) and not entry.fits(RECORDING) and resource.root.name is not None
     }
 
 

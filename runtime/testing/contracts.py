@@ -33,3 +33,8 @@ class Case(Protocol):
 
     async def verify(self) -> Verdict:
         """Do the work once and hold it against what is expected. Never raises for what went wrong in the work."""
+
+
+@contract("Runtime.Recording")
+class Recording(Protocol):
+    """A cassette in the place of others: whoever runs a case reads `path`, `mode` and `ignore` of its resource."""

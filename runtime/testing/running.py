@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any, Literal
 
 import anyio
@@ -117,63 +118,78 @@ class CaseRunner:
         )
 
     async def _attempt(self, attempt: "Attempt") -> Verdict:
-        place = attempt.setup.cassette
-        if place is None:
-            return await self._run_open(attempt)
-        if self._is_to_record(place):
-            async with self._recording.setdefault(place.folder, anyio.Lock()):
-                if self._is_to_record(place):
-                    return await self._run_recorded(attempt, place)
-        return await self._run_replayed(attempt, place)
+        async with AsyncExitStack() as recording:
+            folders = {place.folder for place, _ in attempt.setup.taped if self._is_to_record(place)}
+            for folder in sorted(folders):  # in one order everywhere, so that no two cases wait for each other
+                await recording.enter_async_context(self._recording.setdefault(folder, anyio.Lock()))
+            return await self._run(attempt)
 
     def _is_to_record(self, place: CassettePlace) -> bool:
         if place.folder in self._recorded or self._records == "nothing":
             return False
         return self._records == "all" or not place.is_there
 
-    async def _run_open(self, attempt: "Attempt") -> Verdict:
-        resolved = self._resolve(attempt, is_replayed=False)
-        return await attempt.carry_out(resolved, self._opener)
+    async def _run(self, attempt: "Attempt") -> Verdict:
+        """Each cassette recorded, or else played; what has none is live."""
+        setup = attempt.setup
+        recorded: dict[str, dict[Resource, Border]] = {}
+        for place, borders in setup.taped:
+            if self._is_to_record(place):
+                recorded.setdefault(place.folder, {}).update(borders)
+        played = [(place, borders) for place, borders in setup.taped if not self._is_to_record(place)]
+        for folder, borders in recorded.items():
+            check_place(folder, [border.key for border in borders.values()])
+        for place, _ in played:
+            _refuse_absent(place)
+        changes = setup.changes(place for place, _ in played)
+        resolved = resolve(self._checked, [setup.case], self._environment, changes)
+        masker = Masker(resolved.values.secrets)
+        replays, opener = self._make_replays(played, masker)
+        recorders: dict[str, Recorder] = {}
+        for folder, borders in recorded.items():
+            recorders[folder] = Recorder(borders, masker, opener)
+            opener = recorders[folder].open
+        verdict = await attempt.carry_out(resolved, opener)
+        for folder, recorder in recorders.items():
+            write_cassette(folder, recorder.finish(read_rules(folder)))
+            self._reader.forget(folder)
+            self._recorded.add(folder)
+            attempt.is_recorded = True
+        return _with_unused(replays, verdict, attempt.report)
 
-    async def _run_recorded(self, attempt: "Attempt", place: CassettePlace) -> Verdict:
-        borders = attempt.setup.borders
-        check_place(place.folder, [border.key for border in borders.values()])
-        resolved = self._resolve(attempt, is_replayed=False)
-        recorder = Recorder(borders, Masker(resolved.values.secrets), self._opener)
-        verdict = await attempt.carry_out(resolved, recorder.open)
-        write_cassette(place.folder, recorder.finish(read_rules(place.folder)))
-        self._reader.forget(place.folder)
-        self._recorded.add(place.folder)
-        attempt.is_recorded = True
-        return verdict
+    def _make_replays(
+        self, played: Sequence[tuple[CassettePlace, Mapping[Resource, Border]]], masker: Masker
+    ) -> tuple[list[tuple[CassettePlace, Replay]], Opener]:
+        """A replay of each cassette, and the opener of them all."""
+        replays: list[tuple[CassettePlace, Replay]] = []
+        opener = self._opener
+        for place, borders in played:
+            replay = Replay(
+                self._reader, place.folder, borders, masker, mode=place.mode, ignore=place.ignore, opener=opener
+            )
+            replays.append((place, replay))
+            opener = replay.open
+        return replays, opener
 
-    async def _run_replayed(self, attempt: "Attempt", place: CassettePlace) -> Verdict:
-        if not place.is_there:
-            hint = "record it: run the test with --record-missing, where there are the keys and the servers"
-            raise CassetteError(f'there is no cassette "{place.folder}"', hint=hint)
-        resolved = self._resolve(attempt, is_replayed=True)
-        replay = Replay(
-            self._reader,
-            place.folder,
-            attempt.setup.borders,
-            Masker(resolved.values.secrets),
-            mode=place.mode,
-            ignore=place.ignore,
-            opener=self._opener,
-        )
-        verdict = await attempt.carry_out(resolved, replay.open)
+
+def _refuse_absent(place: CassettePlace) -> None:
+    if not place.is_there:
+        hint = "record it: run the test with --record-missing, where there are the keys and the servers"
+        raise CassetteError(f'there is no cassette "{place.folder}"', hint=hint)
+
+
+def _with_unused(replays: Sequence[tuple[CassettePlace, Replay]], verdict: Verdict, report: "_Warnings") -> Verdict:
+    """The verdict on a case, with what its cassettes tell; raises what they were asked and do not have."""
+    failures: list[Failure] = []
+    for place, replay in replays:
         if replay.mismatch is not None:
             raise replay.mismatch
         told = [f"was recorded and not asked for: {each}" for each in replay.unused()]
         if place.mode == "lenient":
-            attempt.report.warnings += told
-        elif told and not verdict.failures:
-            return Verdict([Failure("cassette", each) for each in told], verdict.result)
-        return verdict
-
-    def _resolve(self, attempt: "Attempt", *, is_replayed: bool) -> Resolved:
-        setup = attempt.setup
-        return resolve(self._checked, [setup.case], self._environment, setup.changes(is_replayed=is_replayed))
+            report.warnings += told
+        else:
+            failures += [Failure("cassette", each) for each in told]
+    return Verdict(failures, verdict.result) if failures and not verdict.failures else verdict
 
 
 class Attempt:

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from runtime.cassette.borders import CLIENT, MODEL, Border
+from runtime.cassette.borders import CLIENT, MODEL, Border, is_recording
 from runtime.cassette.contents import Mode
+from runtime.cassette.writer import ENDING
 from runtime.changes import Changes, Links, find_needs
 from runtime.checks import Checked
 from runtime.checks.environment import find_used
@@ -24,22 +26,24 @@ class CassettePlace(Struct, frozen=True):
 
     @property
     def is_there(self) -> bool:
-        return os.path.isdir(self.folder)
+        """Whether something was recorded: the folder is there as soon as a recording begins."""
+        return os.path.isdir(self.folder) and any(name.endswith(ENDING) for name in os.listdir(self.folder))
 
 
 class Setup(Struct, frozen=True):
-    """`borders` is what is recorded or replayed: all of the set but `substitutes` and what they need."""
+    """`taped` is what a cassette answers for, each cassette with its part of the border: all of the set but
+    `substitutes` and what they need."""
 
     case: Resource
     resources: ResourceSet
     all_borders: Mapping[Resource, Border]
-    borders: Mapping[Resource, Border]
+    taped: Sequence[tuple[CassettePlace, Mapping[Resource, Border]]]
     substitutes: Mapping[Resource, Resource]
-    cassette: CassettePlace | None
 
-    def changes(self, *, is_replayed: bool) -> Changes:
+    def changes(self, replayed: Iterable[CassettePlace]) -> Changes:
         """Secrets are read where something on the border that really opens asks for one, and only then."""
-        stand_ins = self.borders.keys() if is_replayed else frozenset()
+        given = list(replayed)
+        stand_ins = {resource for place, borders in self.taped if place in given for resource in borders}
         links = Links(self.resources, Changes(substitutes=self.substitutes, stand_ins=stand_ins))
         opened = find_all([self.case], links.needs)
         asking = [each for each in opened if each in self.all_borders and each not in stand_ins]
@@ -52,19 +56,32 @@ def find_setup(case: Resource, checked: Checked, borders: Mapping[Resource, Bord
     """The setup of a case in a set without errors; `borders` are those of the whole set."""
     resources = checked.resources
     substitutes: dict[Resource, Resource] = {}
+    places: dict[Resource, CassettePlace] = {}
     by_key = {border.key: resource for resource, border in borders.items() if border.contract == CLIENT}
     mcp = case.body.get("mcp")
     for slot in case.slots:
         target = _target(slot, resources)
         if target is None:
             continue
-        if slot.container is mcp:
-            substitutes[by_key[slot.key]] = target
-        elif slot.container is case.body and slot.key == "model":
-            substitutes |= dict.fromkeys(find_models(case, resources), target)
+        is_model = slot.container is case.body and slot.key == "model"
+        replaced = [by_key[slot.key]] if slot.container is mcp else find_models(case, resources) if is_model else []
+        if is_recording(target):
+            # models that ask others are no border, the ones they ask are; what a client uses lies beyond it
+            asked = find_all(replaced, lambda resource: find_needs(resource, resources)) if is_model else replaced
+            places |= dict.fromkeys(asked, _read_place(target.body, target))
+        else:
+            substitutes |= dict.fromkeys(replaced, target)
     own = find_all(substitutes.values(), lambda resource: find_needs(resource, resources))
-    left = {resource: border for resource, border in borders.items() if resource not in own}
-    return Setup(case, resources, borders, left, substitutes, _find_cassette(case))
+    rest = _find_cassette(case)
+    taped: list[tuple[CassettePlace, dict[Resource, Border]]] = []
+    for resource, border in borders.items():
+        place = places.get(resource, rest)
+        if place is not None and resource not in own:
+            part = next((part for other, part in taped if other == place), None)
+            if part is None:
+                taped.append((place, part := {}))
+            part[resource] = border
+    return Setup(case, resources, borders, taped, substitutes)
 
 
 def find_models(case: Resource, resources: ResourceSet) -> list[Resource]:
@@ -117,11 +134,11 @@ def _target(slot: SlotValue, resources: ResourceSet) -> Resource | None:
 def _find_cassette(case: Resource) -> CassettePlace | None:
     """The field `cassette`, which is fixed: nothing in it is evaluated."""
     given = case.body.get("cassette")
-    if given is None:
-        return None
-    folder = os.path.relpath(case.source.folder)
-    if isinstance(given, str):
-        return CassettePlace(os.path.normpath(os.path.join(folder, given)))
+    return None if given is None else _read_place({"path": given} if isinstance(given, str) else given, case)
+
+
+def _read_place(given: Mapping[str, Any], declared_in: Resource) -> CassettePlace:
+    folder = os.path.relpath(declared_in.source.folder)
     ignore = {str(key): list(map(str, rules)) for key, rules in given.get("ignore", {}).items()}
     return CassettePlace(
         os.path.normpath(os.path.join(folder, str(given["path"]))), given.get("mode", "strict"), ignore

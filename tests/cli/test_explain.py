@@ -37,7 +37,7 @@ def test_a_contract_names_the_kinds_that_keep_it(capfd: pytest.CaptureFixture[st
     _, out, _ = explain(capfd, "Mcp.Client", "--output", "json")
     assert json.loads(out) == {
         "contract": "Mcp.Client",
-        "kinds": ["Mcp.HttpClient", "Mcp.ScriptedServer", "Mcp.StdioClient"],
+        "kinds": ["Mcp.HttpClient", "Mcp.ScriptedServer", "Mcp.StdioClient", "Test.Cassette"],
     }
 
 

@@ -1,5 +1,6 @@
 """Cases as they run: what takes the place of what, what is recorded, what fails which case."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from runtime.checks import check
 from runtime.errors import UsageError
+from runtime.lock.definition import find_clients
 from runtime.manifest import Source
 from runtime.testing.running import CaseRunner, Outcome, choose_records, run_cases
 from runtime.testing.setup import find_cases
@@ -302,6 +304,73 @@ async def test_cases_that_share_a_cassette_record_it_once(tmp_path: Path) -> Non
 
     assert sorted(outcome.is_recorded for outcome in outcomes) == [False, True]
     assert [outcome.is_met for outcome in outcomes] == [True, True]
+
+
+TAPES = """\
+kind: Test.Cassette
+metadata: { name: Model }
+path: tapes/model
+---
+kind: Test.Cassette
+metadata: { name: Server }
+path: tapes/server
+mode: lenient
+---
+"""
+
+
+async def test_a_cassette_of_its_own_takes_the_place_of_a_model_or_of_a_client(tmp_path: Path) -> None:
+    model = case("Model_", model="!ref Model", mcp=None, expect={"text": {"equals": "it says: milk"}})
+    server = case("Server_", model="!ref Script", mcp="{ Files: !ref Server }", expect={"maxSteps": 2})
+    both = case("Both", model="!ref Model", mcp="{ Files: !ref Server }")
+    inline = case("Inline", model="{ kind: Test.Cassette, path: tapes/model }", mcp="{ Files: !ref Server }")
+
+    await run_scripted(tmp_path, TAPES + model + server, records="missing")
+    replayed = await run_scripted(tmp_path, TAPES + both + inline)
+    live = await run_scripted(tmp_path, TAPES + model + server)
+
+    assert sorted(os.listdir(tmp_path / "tapes/model")) == ["Script.yaml"]
+    assert sorted(os.listdir(tmp_path / "tapes/server")) == ["Files.yaml"]
+    assert told([*live, *replayed]) == [[], [], [], []]
+
+
+async def test_the_rules_of_a_cassette_hold_for_what_it_answers(tmp_path: Path) -> None:
+    text = TAPES + case("Tape", model="!ref Model", mcp="{ Files: !ref Fake }")
+    await run_scripted(tmp_path, text, records="missing")
+
+    strict = await run_scripted(tmp_path, text.replace("Read a.txt", "Read b.txt"))
+    ignoring = text.replace("path: tapes/model", 'path: tapes/model\nignore: { Script: ["/messages/1/content"] }')
+    other = await run_scripted(tmp_path, ignoring.replace("Read a.txt", "Read b.txt"))
+
+    assert [outcome.is_met for outcome in (*strict, *other)] == [False, True]
+
+
+async def test_a_cassette_is_no_client_that_could_be_replaced_or_locked(tmp_path: Path) -> None:
+    text = SCRIPTED + REST + TAPES + case("Tape", model=None, mcp="{ Server: !ref Fake }")
+
+    checked = check([Source("set.yaml", text.rstrip("-\n").encode(), str(tmp_path))])
+
+    assert [found.message for found in checked.diagnostics if found.severity == "error"] == [
+        'the set has no client "Server"'
+    ]
+    assert list(find_clients(checked.resources)) == ["Files", "Fake"]
+
+
+async def test_a_cassette_answers_in_cases_alone(tmp_path: Path) -> None:
+    text = case("Agent", agent="{ kind: Ai.Agent, model: !ref Model }", model=None, mcp=None)
+
+    (outcome,) = await run_scripted(tmp_path, TAPES + text)
+
+    assert "a cassette answers in test cases alone" in outcome.failures[0].message
+
+
+async def test_cases_that_run_beside_each_other_record_what_is_missing_once(tmp_path: Path) -> None:
+    both = RECORDED + RECORDED.replace("name: Taped", "name: Also")
+
+    outcomes = await run_scripted(tmp_path, both, records="missing")
+
+    assert sorted(outcome.is_recorded for outcome in outcomes) == [False, True]
+    assert told(outcomes) == [[], []]
 
 
 def test_nothing_is_recorded_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:

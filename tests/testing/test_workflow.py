@@ -42,5 +42,5 @@ def test_the_workflow_is_green_with_what_was_committed(tmp_path: Path) -> None:
     ]
     assert codes == [0, 0, 0]
     results = ElementTree.parse(tmp_path / "results.xml").getroot()
-    assert (results.get("tests"), results.get("failures")) == ("3", "0")
+    assert (results.get("tests"), results.get("failures")) == ("4", "0")
     assert left_behind(tmp_path) == []
