@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 ROWS = (
     ("runtime.cli", "runtime.serve", "runtime.lsp", "runtime.embedding"),
     ("runtime.picture", "runtime.plan", "runtime.preview", "runtime.testing"),
-    ("runtime.cassette",),
+    ("runtime.cassette", "runtime.sessions"),
     ("runtime.reconcile",),
     ("runtime.lifecycle", "runtime.resolver", "runtime.changes"),
     ("runtime.checks", "runtime.importing", "runtime.reference", "runtime.editor_schema"),

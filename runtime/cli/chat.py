@@ -19,7 +19,6 @@ from runtime.cli.lock_arguments import add_locked_arguments
 from runtime.cli.locking import bring_up_locked
 from runtime.cli.output import encodable, print_error
 from runtime.cli.progress import PlainReport
-from runtime.cli.session_file import SessionFile, as_data, find_file
 from runtime.cli.terminal_text import disarm
 from runtime.cli.turn_view import TurnView
 from runtime.errors import Error, UsageError
@@ -27,6 +26,7 @@ from runtime.manifest import Ref
 from runtime.masking import Masker, mask_json
 from runtime.registry import Entry
 from runtime.resource_set import Resource
+from runtime.sessions.file import SessionFile, as_data, find_file
 
 COMMANDS = {
     "/help": "this list",

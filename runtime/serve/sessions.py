@@ -1,91 +1,26 @@
-"""Sessions of agents: what was said under a name, in a file or a database."""
+"""Sessions of a service: one run at a time has what was said under a name, and adds to it."""
 
-import importlib.util
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 from anyio import to_thread
 
 from runtime.ai.contracts import Message
-from runtime.cli.session_file import SessionFile, find_file
 from runtime.errors import Error, UsageError
 from runtime.masking import Masker
+from runtime.sessions.store import Store, make_store
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_SQLITE = "sqlite:///"
-_POSTGRES = "postgresql://", "postgres://"
 
 
 class SessionBusy(Error):
     """A session has one run at a time."""
 
     code = "ERR_SERVE_SESSION_BUSY"
-
-
-class Store(Protocol):
-    """Where sessions are kept. All of it blocks, and raises UsageError."""
-
-    def open(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def hold(self, name: str, agent: str) -> bool: ...
-
-    def release(self, name: str, agent: str) -> None: ...
-
-    def load(self, name: str, agent: str) -> list[Message]: ...
-
-    def save(self, name: str, agent: str, messages: Sequence[Message], masker: Masker) -> None: ...
-
-
-class FileStore:
-    """A file of SQLite, as `runtime chat` keeps its own; one service has it."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def open(self) -> None:
-        """It is made when there is something to keep."""
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def hold(self, name: str, agent: str) -> bool:
-        return True
-
-    def release(self, name: str, agent: str) -> None:
-        """Nothing was locked."""
-
-    def load(self, name: str, agent: str) -> list[Message]:
-        return SessionFile(self._file, name, agent, Masker()).load()
-
-    def save(self, name: str, agent: str, messages: Sequence[Message], masker: Masker) -> None:
-        SessionFile(self._file, name, agent, masker).save(messages)
-
-
-def make_store(url: str, folder: Path) -> Store:
-    """The store that a URL names: `sqlite:///FILE`, below the folder or absolute, or `postgresql://...`.
-
-    An empty one is the file in `.runtime` of the folder. Raises UsageError; nothing of the URL is told, as it may have
-    a password in it.
-    """
-    if not url:
-        return FileStore(find_file(folder))
-    if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
-        return FileStore(folder / url.removeprefix(_SQLITE))
-    if not url.startswith(_POSTGRES):
-        raise UsageError("the URL for sessions has to start with sqlite:/// or postgresql://")
-    if importlib.util.find_spec("psycopg") is None:
-        raise UsageError(
-            "sessions in PostgreSQL need psycopg, which is not installed", hint='install "manifest-runtime[postgres]"'
-        )
-    from runtime.serve.session_database import SessionDatabase
-
-    return SessionDatabase(url)
 
 
 class Sessions:

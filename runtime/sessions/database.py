@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from runtime.ai.contracts import Message
-from runtime.cli.session_file import as_data
 from runtime.errors import UsageError
 from runtime.masking import Masker, mask_json
+from runtime.sessions.file import as_data
 
 if TYPE_CHECKING:
     import psycopg
