@@ -15,13 +15,13 @@ import msgspec
 from msgspec import Struct
 
 from runtime.ai.approval import ApprovalRequest, Decision, ask_approval
+from runtime.ai.call import Call
 from runtime.ai.contracts import Model, ModelRequest, TextDelta, Tool, ToolCall, TurnEnd, Usage
 from runtime.ai.events import ToolAnswered, ToolCalled
 from runtime.ai.limits import Budget, Limits
 from runtime.ai.nesting import Caller, calling, find_caller
 from runtime.ai.selection import make_filter
 from runtime.ai.tool_set import BoundTool, Offer, Source, ToolSet
-from runtime.ai.turn import Call
 from runtime.ai.uncertainty import UncertainCall, ask_uncertain
 from runtime.durable.contracts import INTENT, Journal, Slot, Wait
 from runtime.durable.values import read_error, spell_error

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET, Struct, convert
 
+from runtime.ai.call import Call, resolve_calls
 from runtime.ai.contracts import Image, Message, Model, ModelRequest, Part, Text, TextDelta, ToolCall, TurnEnd, Usage
 from runtime.ai.events import Event, Failed, Finished, MediaMade, OutputRefused, ToolAnswered, ToolCalled
 from runtime.ai.history import History, HistoryRule
@@ -15,7 +16,7 @@ from runtime.ai.nesting import Caller, calling, find_caller
 from runtime.ai.output import OutputRule
 from runtime.ai.spans import RunSpans
 from runtime.ai.tool_set import Offer, Offering
-from runtime.ai.turn import Call, ToolRules, answer_message, approve_calls, resolve_calls, run_calls
+from runtime.ai.turn import ToolRules, answer_message, approve_calls, run_calls
 from runtime.errors import AgentError, Error, ModelError
 from runtime.runs import run_scope
 

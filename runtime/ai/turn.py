@@ -1,21 +1,20 @@
-"""The tool calls of one turn: routed, checked, run at once, and answered in call order."""
+"""The tool calls of one turn: approved, run at once, and answered in call order."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 from msgspec import Struct
 
 from runtime.ai.approval import ApprovalRequest, ask_approval
+from runtime.ai.call import Call
 from runtime.ai.concurrency import run_all
-from runtime.ai.contracts import Message, ToolCall, ToolResult
-from runtime.ai.events import ToolAnswered, ToolCalled
-from runtime.ai.formats.arguments import decode
+from runtime.ai.contracts import Message, ToolResult
+from runtime.ai.events import ToolAnswered
 from runtime.ai.results import read_output
 from runtime.ai.spans import RunSpans
-from runtime.ai.tool_set import BoundTool, Offer
 from runtime.errors import Error, ExpectationError, ToolError
 
 if TYPE_CHECKING:
@@ -34,45 +33,6 @@ class ToolRules(Struct, frozen=True):
     timeout: float | None = None
     longest: int = 100_000
     approval: Sequence[str] = ()
-
-
-class Call(Struct, frozen=True):
-    """A call of a turn: as the model wanted it, as it is told, and the tool that runs, or the fault that bars it."""
-
-    wanted: ToolCall
-    told: ToolCalled
-    tool: BoundTool | None = None
-    fault: ToolError | None = None
-
-    @property
-    def is_callers(self) -> bool:
-        """Whether it is left to the caller of the run."""
-        return self.tool is not None and self.tool.is_callers
-
-
-def resolve_calls(calls: Sequence[ToolCall], offer: Offer) -> list[Call]:
-    """Each call with its tool and arguments; one with a fault reaches no provider."""
-    return [_resolve(call, offer) for call in calls]
-
-
-def _resolve(call: ToolCall, offer: Offer) -> Call:
-    tool = offer.find(call.name)
-    name = tool.name if tool is not None else call.name
-    arguments: Any = call.arguments
-    try:
-        arguments = decode(call.arguments)
-        if tool is None:
-            raise _unknown(name, offer)
-        arguments = offer.accept(call.name, arguments)
-    except ToolError as error:
-        error = error if tool is not None else _unknown(name, offer)
-        return Call(call, ToolCalled(call.id, name, arguments), fault=error)
-    return Call(call, ToolCalled(call.id, name, arguments), tool)
-
-
-def _unknown(name: str, offer: Offer) -> ToolError:
-    offered = ", ".join(tool.name for tool in offer.tools) or "none"
-    return ToolError(f'there is no tool "{name}"; the tools are: {offered}', code="ERR_TOOL_UNKNOWN")
 
 
 async def approve_calls(
