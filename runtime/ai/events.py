@@ -1,7 +1,8 @@
 """Events: what a run tells while it happens, and the answer that they add up to.
 
 A run gives, for each turn of the model, `text-delta`s, `media` where it made any, then the turn's `tool-call`s and
-their `tool-result`s, both in call order, or one `output-refused`; at its end exactly one `finish` or `error`.
+their `tool-result`s, both in call order, or one `output-refused`; at its end exactly one `finish` or `error`. A task
+that does its work anew tells `retry` between.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,6 +51,12 @@ class OutputRefused(Struct, frozen=True, tag_field="type", tag="output-refused")
     message: str
 
 
+class Retried(Struct, frozen=True, tag_field="type", tag="retry"):
+    """The work failed and is done anew: of what was told before it nothing is in the answer. The message is why."""
+
+    message: str
+
+
 class Finished(Struct, frozen=True, rename="camel", tag_field="type", tag="finish"):
     """The run's end: the last turn's text and images, why the model stopped, the tokens of all turns; `output` if
     structured.
@@ -79,7 +86,7 @@ class Failed(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="err
         return cls(error.code, error.message, error.resource, error.hint, error.details)
 
 
-Event = TextDelta | MediaMade | ToolCalled | ToolAnswered | OutputRefused | Finished | Failed
+Event = TextDelta | MediaMade | ToolCalled | ToolAnswered | OutputRefused | Retried | Finished | Failed
 
 
 class Answer:
@@ -102,6 +109,9 @@ class Answer:
             self._steps[-1]["toolResults"].append(_without_type(event))
         elif isinstance(event, Failed):
             self._close_step()
+        elif isinstance(event, Retried):
+            self._close_step()
+            self._steps.clear()
         else:
             self._open_step()
             if isinstance(event, TextDelta):

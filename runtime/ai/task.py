@@ -1,11 +1,13 @@
 """A task: an agent's run with what it is asked, and what has to hold of its answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from runtime.ai.events import Answer, Event, Failed, Finished, Retried
 from runtime.ai.value_check import ValueCheck
 from runtime.contracts import Invocable
 from runtime.errors import AgentError, DurableError, Error, ExpectationError
@@ -41,20 +43,28 @@ class Task:
         Raises AgentError ERR_AGENT_INPUT for inputs that do not fit the task's schema, ExpectationError where the
         answer is not what is expected, and whatever the worker raises.
         """
+        asked = self._ask(inputs)
+        for _ in range(self._retries):
+            try:
+                return await self._try(asked)
+            except DurableError:
+                raise
+            except Error as error:
+                self._warn_of_retry(error)
+        return await self._try(asked)
+
+    def _ask(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the worker is asked; raises as `invoke`."""
         given = dict(inputs)
         if self._inputs is not None:
             faults = self._inputs.find_faults(given)
             if faults:
                 raise AgentError(f"the task's inputs do not fit: {faults}", resource=self.name)
-        asked = self._context.evaluate(dict(self._asked), {"inputs": given})
-        for _ in range(self._retries):
-            try:
-                return await self._try(asked or given)
-            except DurableError:
-                raise
-            except Error as error:
-                self._context.warn(f"done anew, as it failed: {error.message}")
-        return await self._try(asked or given)
+        asked: Mapping[str, Any] = self._context.evaluate(dict(self._asked), {"inputs": given})
+        return asked or given
+
+    def _warn_of_retry(self, error: Error) -> None:
+        self._context.warn(f"done anew, as it failed: {error.message}")
 
     async def _try(self, asked: Mapping[str, Any]) -> Any:
         journal = find_journal()
@@ -94,3 +104,62 @@ class Task:
         shown = text if isinstance(text, str) else msgspec.json.encode(text).decode()
         hint = f"it was: {shown[:300]}{'…' if len(shown) > 300 else ''}"
         return ExpectationError(message, resource=self.name, hint=hint, details={"result": result})
+
+
+class ToldTask(Task):
+    """A task whose worker tells what it does, as agents do."""
+
+    async def run(self, inputs: Mapping[str, Any]) -> AsyncGenerator[Event, None]:
+        """The worker's events; inputs and errors as in `invoke`.
+
+        The last one is `finish`, once the answer is what is expected, or `error`, after which the error is raised;
+        `retry` comes where the work is done anew.
+        """
+        try:
+            asked = self._ask(inputs)
+            for attempt in range(self._retries + 1):
+                failure: Error | None = None
+                try:
+                    async with aclosing(self._work(asked)) as events:
+                        async for event in events:
+                            yield event
+                except Error as error:
+                    if attempt == self._retries or isinstance(error, DurableError):
+                        raise
+                    failure = error
+                if failure is None:
+                    return
+                yield Retried(failure.message)
+                self._warn_of_retry(failure)
+        except Error as error:
+            yield Failed.of(error)
+            raise
+
+    async def _work(self, asked: Mapping[str, Any]) -> AsyncGenerator[Event, None]:
+        """One attempt: all that the worker tells but its error, which is not the last word."""
+        answer = Answer()
+        end: Event | None = None
+        async with aclosing(self._worker.run(asked)) as events:  # type: ignore[attr-defined]  # this one has it
+            async for event in events:
+                answer.add(event)
+                if isinstance(event, Finished):
+                    end = event
+                elif not isinstance(event, Failed):
+                    yield event
+        if end is not None:
+            self._check(answer.to_json())
+            yield end
+
+
+def make_task(
+    context: Context,
+    worker: Invocable,
+    asked: Mapping[str, Any],
+    inputs: Mapping[str, Any] | None,
+    schema: Mapping[str, Any] | None,
+    conditions: Sequence[Any],
+    retries: int = 0,
+) -> Task:
+    """A task that tells what its worker does, where that tells it."""
+    made = ToldTask if hasattr(worker, "run") else Task
+    return made(context, worker, asked, inputs, schema, conditions, retries)

@@ -91,17 +91,41 @@ def test_a_trace_has_what_several_targets_did_and_how_they_failed(apply: Any, tm
 
     lines = read((tmp_path / "trace.ndjson").read_text())
     assert json.loads(ended.out)["Main"]["result"]["text"] == "the token is ***"
-    assert [line["type"] for line in lines if line["target"] == "Fail"] == ["start", "error"]
+    told = [(line["type"], line.get("text", line.get("code"))) for line in lines if line["target"] == "Fail"]
+    assert told == [
+        ("start", None),
+        ("text-delta", "heard"),
+        ("text-delta", " hi"),
+        ("error", "ERR_EXPECTATION"),
+    ]
     assert [line["type"] for line in lines if line["target"] == "Main"][-1] == "finish"
 
 
-def test_a_trace_has_the_result_of_what_tells_no_events(apply: Any, tmp_path: Path) -> None:
+def test_a_trace_has_what_the_agent_of_a_task_did(apply: Any, tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_text(MANIFEST.replace("'bye'", "'heard hi'"))
 
-    apply("--agent", "Fail", "--trace", "trace.ndjson")
+    ended = apply("--agent", "Fail", "--trace", "trace.ndjson")
+
+    lines = read((tmp_path / "trace.ndjson").read_text())
+    assert ended.out == "heard hi\n"
+    assert [line["type"] for line in lines] == ["start", "text-delta", "text-delta", "finish"]
+    assert (lines[-1]["text"], lines[-1]["finishReason"]) == ("heard hi", "stop")
+
+
+def test_a_trace_has_the_result_of_what_tells_no_events(tmp_path: Path) -> None:
+    (tmp_path / "adding.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
+    (tmp_path / "app.yaml").write_text(
+        "kind: Runtime.Application\nmetadata: { name: App }\nimports: { adding: ./adding.py }\n---\n"
+        'kind: Python.Function\nmetadata: { name: Add }\nfunction: "adding:add"\n'
+    )
+
+    run(
+        tmp_path, "apply", "app.yaml", "--agent", "Add", "--input", "a:=2", "--input", "b:=3", "--trace", "trace.ndjson"
+    )
 
     start, result = read((tmp_path / "trace.ndjson").read_text())
-    assert (start["type"], result["type"], result["result"]["text"]) == ("start", "result", "heard hi")
+    assert start == {"target": "Add", "type": "start", "inputs": {"a": 2, "b": 3}}
+    assert result == {"target": "Add", "type": "result", "result": 5}
 
 
 def test_events_on_standard_output_have_their_times_too(apply: Any) -> None:

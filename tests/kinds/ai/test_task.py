@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
+from runtime.ai.events import Answer
 from runtime.errors import AgentError, ExpectationError
 from runtime.lifecycle import Live
 
@@ -147,3 +150,60 @@ def test_schemas_and_double_questions_are_found_without_running(validate: Callab
         "SCHEMA_VALUE",
         "SCHEMA_VALUE",
     ]
+
+
+TOLD = """
+    kind: Ai.Agent
+    metadata: { name: Main }
+    model: { kind: Ai.ScriptedModel, turns: [{ text: draft }] }
+    ---
+    kind: Ai.Task
+    metadata: { name: Write }
+    agent: !ref Main
+    prompt: go
+    retries: RETRIES
+    expect: { that: [!cel "result.text == 'EXPECTED'"] }
+"""
+
+
+async def tell(apply: Apply, expected: str, retries: int) -> tuple[list[dict[str, Any]], Answer]:
+    """The events of the task, and what they add up to."""
+    events, answer = [], Answer()
+    async with apply(TOLD.replace("EXPECTED", expected).replace("RETRIES", str(retries))) as live:
+        try:
+            async for event in live["Write"].run({}):
+                answer.add(event)
+                events.append(to_builtins(event))
+        except ExpectationError as error:
+            assert (events[-1]["code"], events[-1]["message"]) == (error.code, error.message)
+    return events, answer
+
+
+async def test_a_task_tells_what_its_agent_does(apply: Apply) -> None:
+    events, answer = await tell(apply, "draft", 0)
+    assert [(event["type"], event["text"]) for event in events] == [("text-delta", "draft"), ("finish", "draft")]
+    assert answer.to_json()["steps"] == [{"text": "draft", "toolCalls": [], "toolResults": []}]
+
+
+async def test_an_answer_that_does_not_fit_is_no_finish_and_what_led_to_it_is_told(apply: Apply) -> None:
+    events, answer = await tell(apply, "done", 0)
+    assert [event["type"] for event in events] == ["text-delta", "error"]
+    assert events[-1]["resource"] == "Write"
+    assert [step["text"] for step in answer.steps] == ["draft"]
+
+
+async def test_work_that_is_done_anew_is_told_and_counts_alone(apply: Apply) -> None:
+    events, answer = await tell(apply, "done", 1)
+    assert [event["type"] for event in events] == ["text-delta", "retry", "text-delta", "error"]
+    assert events[1]["message"] == events[-1]["message"]
+    assert [step["text"] for step in answer.steps] == ["draft"]
+
+
+async def test_inputs_that_do_not_fit_are_told_as_an_error(apply: Apply) -> None:
+    manifest = TOLD.replace("RETRIES", "0").replace("prompt: go", "inputs: { type: object, required: [who] }")
+    events = []
+    async with apply(manifest) as live:
+        with pytest.raises(AgentError):
+            async for event in live["Write"].run({}):
+                events.append(to_builtins(event))
+    assert [(event["type"], event["code"]) for event in events] == [("error", "ERR_AGENT_INPUT")]
