@@ -49,6 +49,11 @@ def print_error(error: Error) -> None:
         print(encodable(disarm(f"    hint: {error.hint}"), sys.stderr), file=sys.stderr)
 
 
+def print_warning(name: str, message: str) -> None:
+    """What a command warns of beside its result, in the form of what a start warns of."""
+    print(encodable(disarm(f"warning: {name}: {message}"), sys.stderr), file=sys.stderr)
+
+
 def encodable(text: str, stream: TextIO) -> str:
     """The text with escapes for what the stream's encoding has not."""
     encoding = stream.encoding or "utf-8"

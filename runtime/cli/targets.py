@@ -10,12 +10,12 @@ from typing import Any
 import anyio
 import msgspec
 
-from runtime.ai.events import Answer, Event, Failed
+from runtime.ai.events import Answer, Event, Failed, Finished
 from runtime.cli import bringing_up
 from runtime.cli.event_lines import EventLines, TraceFile
-from runtime.cli.output import print_error, print_json, write
+from runtime.cli.output import print_error, print_json, print_warning, write
 from runtime.cli.terminal_text import disarm
-from runtime.cli.turn_view import describe_image, describe_media
+from runtime.cli.turn_view import UNFINISHED, describe_image, describe_media
 from runtime.errors import Error
 from runtime.lifecycle import Live
 from runtime.masking import Masker, StreamMasker, mask_json
@@ -85,6 +85,7 @@ class _Work:
         self.seconds = 0.0
         self.result: Any = None
         self.error: Error | None = None
+        self._reason = ""
         self._instance = instance
         self._inputs = inputs
         self._output = output
@@ -103,21 +104,33 @@ class _Work:
         except Error as error:
             self.error = error
         self.seconds = time.perf_counter() - started
+        self._warn_of_end()
 
     async def run_alone(self) -> None:
         """Run and print; raises what the run raises."""
         if self._output == "text" and hasattr(self._instance, "run") and sys.stdout.isatty():
             await _write_live(self._tap(self._instance.run(self._inputs)), self._masker)
+            self._warn_of_end()
             return
         result = await self._run()
         if self._output == "text":
             _write_text(self._masker(_text_of(result)).rstrip("\n") + "\n")
         elif self._output == "json":
             print_json(mask_json(msgspec.to_builtins(result), self._masker))
+        self._warn_of_end()
+
+    def _warn_of_end(self) -> None:
+        """Tell where an answer is less than it looks: it is no error, and the text alone does not show it."""
+        why = UNFINISHED.get(self._reason)
+        if why is not None:
+            print_warning(self.name, why)
 
     async def _run(self) -> Any:
         if not self._lines:
-            return await self._instance.invoke(self._inputs)
+            result = await self._instance.invoke(self._inputs)
+            if isinstance(result, Mapping) and "steps" in result:
+                self._reason = str(result.get("finishReason"))
+            return result
         if not hasattr(self._instance, "run"):
             return await self._run_untold()
         answer = Answer()
@@ -132,6 +145,8 @@ class _Work:
             async for event in events:
                 for lines in self._lines:
                     lines.add(event)
+                if isinstance(event, Finished):
+                    self._reason = event.finish_reason
                 yield event
 
     async def _run_untold(self) -> Any:
@@ -148,15 +163,18 @@ class _Work:
 
 
 async def _write_live(events: Any, masker: Masker) -> None:
-    """The model's text on the terminal as it comes, a line for each tool call between."""
+    """The model's text on the terminal as it comes, a line for each tool call between; a failure ends the line too."""
     stream = StreamMasker(masker)
-    async with aclosing(events):
-        async for kind, text in _told(events):
-            if kind == "text":
-                write(disarm(stream.feed(text)))
-            else:
-                write(disarm(stream.flush() + text))
-    write("\n")
+    shown = "\n"
+    try:
+        async with aclosing(events):
+            async for kind, text in _told(events):
+                piece = disarm(stream.feed(text) if kind == "text" else stream.flush() + text)
+                write(piece)
+                shown = piece or shown
+    finally:
+        rest = disarm(stream.flush())
+        write(rest if (rest or shown).endswith("\n") else f"{rest}\n")
 
 
 async def _told(events: Any) -> AsyncIterator[tuple[str, str]]:
@@ -176,8 +194,9 @@ async def _told(events: Any) -> AsyncIterator[tuple[str, str]]:
         elif data["type"] == "output-refused":
             yield "call", f"{chr(10) if has_text else ''}[asked again: {data['message']}]\n"
             has_text = False
-        elif data["type"] == "finish":
-            yield "end", ""
+        elif data["type"] == "retry":
+            yield "call", chr(10) if has_text else ""
+            has_text = False
 
 
 def _print_outcomes(outcomes: list[_Work], output: str, masker: Masker) -> None:

@@ -16,6 +16,14 @@ from runtime.masking import Masker, StreamMasker, mask_json
 LONGEST_NOTE = 200
 """Characters of arguments, and of why a call failed, that are shown."""
 
+UNFINISHED: Mapping[str, str] = {
+    "length": "the answer is cut off: the model reached its limit of tokens",
+    "content-filter": "the provider held the answer back, or a part of it",
+    "error": "the provider says that the model's answer went wrong",
+    "tool-calls": "the model still wanted tools in its last turn; this is the text that there is",
+}
+"""What an answer's finish reason means for whoever reads its text."""
+
 
 class TurnView:
     """Shows one turn's events; `options` has `no_color` and `quiet`, which leaves the answer alone."""
@@ -43,8 +51,11 @@ class TurnView:
             self._note(f"[{event.name}] {_time(event.duration_ms / 1000)}, {self._result(event)}")
         elif isinstance(event, OutputRefused):
             self._note(f"asked again: {_cut(self._masker(event.message))}")
-        elif isinstance(event, Finished) and self._is_terminal:
-            self._note(", ".join((_time(time.monotonic() - self._started), *_spent(event.usage))))
+        elif isinstance(event, Finished):
+            if event.finish_reason in UNFINISHED:
+                self._note(UNFINISHED[event.finish_reason])
+            if self._is_terminal:
+                self._note(", ".join((_time(time.monotonic() - self._started), *_spent(event.usage))))
 
     def end_line(self) -> None:
         """Show what is held back, and end a line that text has begun."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from command import Ended, run
+from terminal import on_terminal
 
 MANIFEST = """\
 kind: Runtime.Application
@@ -107,3 +108,44 @@ output: { schema: { type: object } }
     ended = run(tmp_path, "apply", "app.yaml", "--quiet", "--prompt", "count")
 
     assert ended == (0, '{"n":3}\n', "")
+
+
+ENDS = """\
+kind: Ai.Completion
+metadata: { name: Main }
+model: { kind: Ai.ScriptedModel, turns: [{ text: so far, REST }] }
+"""
+CUT = "warning: Main: the answer is cut off: the model reached its limit of tokens\n"
+HELD = "warning: Main: the provider held the answer back, or a part of it\n"
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [("length", CUT), ("content-filter", HELD), ("stop", ""), ("other", "")], ids=lambda each: each
+)
+def test_an_answer_that_is_less_than_it_looks_is_warned_of(reason: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "app.yaml").write_text(ENDS.replace("REST", f"finishReason: {reason}"))
+    for output in ("text", "json", "events"):
+        ended = run(tmp_path, "apply", "app.yaml", "--prompt", "go", "--quiet", "--output", output)
+        assert (ended.code, ended.err) == (0, told)
+
+
+def test_a_text_before_unmade_calls_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "app.yaml").write_text(ENDS.replace("REST", "toolCalls: [{ name: act, allowUnknown: true }]"))
+    ended = run(tmp_path, "apply", "app.yaml", "--prompt", "go", "--quiet")
+    shown = "the model still wanted tools in its last turn; this is the text that there is"
+    assert (ended.code, ended.out, ended.err) == (0, "so far\n", f"warning: Main: {shown}\n")
+
+
+def test_a_line_that_a_failure_cuts_short_is_ended_on_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "app.yaml").write_text(ENDS.replace("REST", "error: { message: broke off }"))
+    with on_terminal(tmp_path, "apply", "app.yaml", "--prompt", "go", "--quiet", "--no-color") as terminal:
+        assert terminal.wait() == 4
+    assert terminal.shown.startswith("so far\nerror: ")
+
+
+@pytest.mark.parametrize("text", ["one line", "two\\nlines\\n"])
+def test_a_whole_answer_ends_its_line_once_on_a_terminal(text: str, tmp_path: Path) -> None:
+    (tmp_path / "app.yaml").write_text(ENDS.replace("so far, REST", f'"{text}"'))
+    with on_terminal(tmp_path, "apply", "app.yaml", "--prompt", "go", "--quiet", "--no-color") as terminal:
+        assert terminal.wait() == 0
+    assert terminal.shown == text.replace("\\n", "\n").rstrip("\n") + "\n"
