@@ -12,6 +12,7 @@ from runtime.mcp.quoting import quote_line
 INVALID_PARAMS = -32602
 MESSAGES_LIMIT = 200
 OPTIONS = {"maxTokens": "maxTokens", "temperature": "temperature", "stopSequences": "stop"}
+"""A server's wishes in the words of `runtime.ai.common_options`."""
 STOP_REASONS = {"stop": "endTurn", "length": "maxTokens"}
 
 
@@ -19,7 +20,7 @@ def offer_sampling(model: Model, name: str) -> Offer:
     """What answers a server's wish for an answer of `model`; the server sees `name` as the model's."""
 
     async def answer(params: Mapping[str, Any]) -> Mapping[str, Any]:
-        request = ModelRequest(read_messages(params), options=read_options(params))
+        request = ModelRequest(read_messages(params), common=read_options(params, model))
         said: list[str] = []
         reason = "endTurn"
         try:
@@ -63,5 +64,22 @@ def read_part(block: Any) -> Part:
     raise Refusal(INVALID_PARAMS, f"content of the kind {quote_line(str(kind), 40)} is not taken")
 
 
-def read_options(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {ours: params[theirs] for theirs, ours in OPTIONS.items() if params.get(theirs) is not None}
+def read_options(params: Mapping[str, Any], model: Model) -> dict[str, Any]:
+    """What the model can be given of the wishes; the others go unheard, as the specification allows a client.
+
+    Raises `Refusal` for a value of another form than the specification's `CreateMessageRequestParams` has.
+    """
+    taken: Mapping[str, str] = getattr(model, "common_options", {})
+    options = {ours: params[theirs] for theirs, ours in OPTIONS.items() if params.get(theirs) is not None}
+    for name, value in options.items():
+        if not _is_of_form(name, value):
+            raise Refusal(INVALID_PARAMS, f"the wish for `{name}` is of another form than MCP has for it")
+    return {name: value for name, value in options.items() if name in taken}
+
+
+def _is_of_form(name: str, value: Any) -> bool:
+    if name == "maxTokens":
+        return type(value) is int and value > 0
+    if name == "temperature":
+        return type(value) in (int, float)
+    return type(value) is list and all(type(each) is str for each in value)

@@ -1,5 +1,7 @@
 """Sampling: what a server gets when it asks for an answer of our model."""
 
+from typing import ClassVar
+
 import pytest
 
 from kinds.ai_mcp.sampling import offer_sampling
@@ -15,6 +17,7 @@ class Model:
     """Answers in two pieces and keeps what it was asked."""
 
     tool_format = ""
+    common_options: ClassVar = {"maxTokens": "max_tokens", "temperature": "temperature"}
 
     def __init__(self, finish_reason: str = "stop") -> None:
         self.finish_reason = finish_reason
@@ -37,6 +40,7 @@ async def test_the_model_is_asked_in_our_words():
     model = Model()
     image = {"type": "image", "data": "iVBO", "mimeType": "image/png"}
     params = ask(HELLO, {"role": "assistant", "content": [image]}, systemPrompt="be brief", temperature=0.5)
+    params["stopSequences"] = ["END"]  # which this model cannot be given
     answer = await offer_sampling(model, "Client").handler(params)
 
     assert answer == {
@@ -50,7 +54,8 @@ async def test_the_model_is_asked_in_our_words():
         Message("user", [Text("hello")]),
         Message("assistant", [Image("iVBO", "image/png")]),
     ]
-    assert model.request.options == {"maxTokens": 100, "temperature": 0.5}
+    assert model.request.common == {"maxTokens": 100, "temperature": 0.5}
+    assert model.request.options == {}
 
 
 async def test_a_limit_that_was_reached_is_told():
@@ -68,6 +73,10 @@ async def test_a_limit_that_was_reached_is_told():
         ask({"role": "system", "content": {"type": "text", "text": "x"}}),
         ask({"role": "user", "content": {"type": "audio", "data": "x"}}),
         ask(None),
+        ask(HELLO, maxTokens="100"),
+        ask(HELLO, maxTokens=True),
+        ask(HELLO, temperature="hot"),
+        ask(HELLO, stopSequences="END"),
     ],
 )
 async def test_what_a_model_cannot_be_given_is_refused(params):
