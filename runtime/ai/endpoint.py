@@ -142,25 +142,40 @@ class Endpoint:
     async def _read(self, answer: Answer) -> AsyncGenerator[bytes, None]:
         reader = EventReader()
         whole: list[bytes] = []
-        is_stream = "text/event-stream" in answer.headers.get("content-type", "")
+        content_type = answer.headers.get("content-type", "")
+        is_stream = "text/event-stream" in content_type
+        has_events = is_stream  # one without is for whoever reads its events to judge
         try:
             async for chunk in answer.pieces():
                 if not is_stream and not whole:  # a stream that does not say so has no JSON at its start
                     is_stream = chunk.lstrip()[:1] not in (b"{", b"[", b"")
                 if is_stream:
                     for text in reader.feed(chunk):
+                        has_events = True
                         yield text
                 else:
                     whole.append(chunk)
                     reader.count(chunk)
             for text in reader.end() if is_stream else (b"".join(whole),):
+                has_events = True
                 yield text
+            if not has_events:
+                raise self._make_no_api(content_type)
         except TooLong as error:
             raise ModelError(f"the provider's answer is too long: {error}", resource=self._name) from error
         except Lost as error:
             raise self._lost(error) from error
         finally:
             await answer.aclose()
+
+    def _make_no_api(self, content_type: str) -> ModelError:
+        """The error of an answer that is neither JSON nor events, such as the page of a server that has other paths."""
+        found = self.mask(content_type.partition(";")[0].strip()) or "no type"
+        return ModelError(
+            f'the provider at "{self.host}" answered with "{found}", where JSON or a stream of events was expected',
+            resource=self._name,
+            hint="check `baseUrl`: is it the address of the API, with its path?",
+        )
 
     async def _refused(self, answer: Answer) -> tuple[ModelError, float | None]:
         """The error, and how many seconds the provider asked to wait for."""

@@ -472,6 +472,18 @@ async def test_answer_that_makes_no_sense_is_an_error(provider, model, answered,
     assert error.message.startswith("the provider's answer makes no sense: ")
 
 
+async def test_page_of_another_server_is_told_as_that(provider, model, answered):
+    provider.will(answered(b"<!doctype html>\n\n<p>Log in</p>\n", content_type="text/html; charset=utf-8"))
+
+    error = await fails(await model())
+
+    assert (error.code, error.message, error.hint) == (
+        "ERR_MODEL_RESPONSE",
+        'the provider at "127.0.0.1" answered with "text/html", where JSON or a stream of events was expected',
+        "check `baseUrl`: is it the address of the API, with its path?",
+    )
+
+
 @pytest.mark.parametrize("body", [b"", b"<html>hello</html>", b'data: {"choices":[{"delta":{"content":"half"}}]}\n\n'])
 async def test_answer_that_ends_too_early_is_an_error(provider, model, answered, body):
     provider.will(answered(body))
