@@ -152,20 +152,24 @@ async def run_masked(
     keep: Keep | None = None,
     wishes: Wishes | None = None,
 ) -> None:
-    """Run an agent, or anything else that can be run, and tell the events to `run`. Raises what it raises.
+    """Run an agent, a task, or anything else that can be run, and tell the events to `run`. Raises what it raises.
 
     `keep` gets an agent's conversation, also of a run that failed or was stopped. Only an agent can meet `wishes`.
     """
-    if not hasattr(instance, "start") and not hasattr(instance, "events"):
+    started = instance.start(inputs, wishes) if hasattr(instance, "start") else instance
+    if hasattr(started, "events"):
+        events = started.events()
+    elif hasattr(started, "run"):
+        events = started.run(inputs)
+    else:
         result = await instance.invoke(inputs)
         run.result = mask_json(msgspec.to_builtins(result), masker)
         run.tell({"type": "result", "result": run.result})
         return
     answer = Answer()
-    started = instance if hasattr(instance, "events") else instance.start(inputs, wishes)
     try:
-        async with aclosing(_masked_events(started.events(), answer, masker)) as events:
-            async for event in events:
+        async with aclosing(_masked_events(events, answer, masker)) as told:
+            async for event in told:
                 if run.first_event is None:
                     run.first_event = time.time()
                 run.tell(event)

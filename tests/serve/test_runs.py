@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command import left_behind
-from serving import SECRET, Gate, Served, gated
+from serving import SECRET, Gate, Served, gated, serving
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +148,25 @@ def test_more_runs_than_fit_are_turned_away(tmp_path: Path) -> None:
     assert (refused.status_code, refused.headers["retry-after"], states) == (429, "1", ["running", "queued"])
     assert refused.json()["error"]["code"] == "ERR_SERVE_BUSY"
     assert taken.status_code == 200
+
+
+TASK = """
+kind: Ai.Task
+metadata: { name: Write }
+agent: { kind: Ai.Agent, model: { kind: Ai.ScriptedModel, turns: [{ text: draft }] } }
+prompt: go
+retries: 1
+expect: { that: [!cel "result.text == 'done'"] }
+"""
+
+
+def test_a_task_tells_what_its_agent_does_and_its_failure_once(tmp_path: Path) -> None:
+    (tmp_path / "task.yaml").write_text(TASK)
+    with serving(tmp_path, "task.yaml") as served:
+        name = served.client.post("/runs", json={"target": "Write"}).json()["id"]
+        events = [event for _, event in read_events(served.client.get(f"/runs/{name}/events").text)]
+        run = served.client.get(f"/runs/{name}").json()
+
+    assert (run["status"], run["error"]["code"]) == ("failed", "ERR_EXPECTATION")
+    assert [step["text"] for step in run["steps"]] == ["draft"]
+    assert [event["type"] for event in events] == ["text-delta", "retry", "text-delta", "error"]

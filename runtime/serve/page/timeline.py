@@ -60,7 +60,7 @@ def make_timeline(run: ServedRun) -> dict[str, Any]:
             waits[event.id].update(end=at, approved=event.approved)
             if event.id in calls:
                 calls[event.id]["start"] = at
-        elif event.type == "output-refused":
+        elif event.type in ("output-refused", "retry"):
             turn, last = None, at
     seconds = run.seconds if run.is_over else time.time() - run.created
     return {"seconds": seconds, "spans": sorted(spans, key=lambda span: (span["turn"], span["start"]))}
