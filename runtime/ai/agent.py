@@ -1,7 +1,6 @@
 """The agent: a model, its tools and the rules of its runs."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
 from typing import Any
 
 from msgspec import structs
@@ -9,7 +8,7 @@ from msgspec import structs
 from runtime.ai.caller_tools import ExtendedTools
 from runtime.ai.common_options import check_common
 from runtime.ai.contracts import Model
-from runtime.ai.events import Answer, Event
+from runtime.ai.events import Event, collect
 from runtime.ai.run import Run, RunRules
 from runtime.ai.tool_set import BoundTool, Offering, Source, ToolSet
 from runtime.ai.wishes import Wishes
@@ -88,8 +87,4 @@ class Agent:
 
     async def invoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """A run's events, collected (`Answer.to_json`); inputs and errors as in `Run.events`."""
-        answer = Answer()
-        async with aclosing(self.run(inputs)) as events:
-            async for event in events:
-                answer.add(event)
-        return answer.to_json()
+        return await collect(self.run(inputs))

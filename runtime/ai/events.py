@@ -5,7 +5,8 @@ their `tool-result`s, both in call order, or one `output-refused`; at its end ex
 that does its work anew tells `retry` between.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
@@ -160,6 +161,15 @@ class Answer:
         if not isinstance(self._end.images, UnsetType):
             answer["images"] = list(to_builtins(self._end.images))
         return answer
+
+
+async def collect(events: AsyncGenerator[Event, None]) -> dict[str, Any]:
+    """The answer that the events of a run come to (`Answer.to_json`); raises what they raise, and closes them."""
+    answer = Answer()
+    async with aclosing(events):
+        async for event in events:
+            answer.add(event)
+    return answer.to_json()
 
 
 def _without_type(event: Event) -> dict[str, Any]:

@@ -11,7 +11,17 @@ from msgspec import Struct
 from runtime.ai.agent import Agent
 from runtime.ai.contracts import Message, TextDelta
 from runtime.ai.durable_field import DurableRuns
-from runtime.ai.events import Answer, Event, Failed, Finished, MediaMade, OutputRefused, ToolAnswered, ToolCalled
+from runtime.ai.events import (
+    Answer,
+    Event,
+    Failed,
+    Finished,
+    MediaMade,
+    OutputRefused,
+    ToolAnswered,
+    ToolCalled,
+    collect,
+)
 from runtime.ai.journal import JournalRules, RunJournal
 from runtime.ai.run import Run, RunRules
 from runtime.ai.task import Task
@@ -72,11 +82,7 @@ class KeptAgent:
 
     async def invoke(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """A run's events, collected (`Answer.to_json`)."""
-        answer = Answer()
-        async with aclosing(self.run(inputs)) as events:
-            async for event in events:
-                answer.add(event)
-        return answer.to_json()
+        return await collect(self.run(inputs))
 
 
 class KeptTask:

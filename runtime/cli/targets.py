@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from runtime.ai.events import Answer, Event, Failed, Finished
+from runtime.ai.events import Event, Failed, Finished, collect
 from runtime.cli import bringing_up
 from runtime.cli.event_lines import EventLines, TraceFile
 from runtime.cli.output import print_error, print_json, print_warning, write
@@ -133,11 +133,7 @@ class _Work:
             return result
         if not hasattr(self._instance, "run"):
             return await self._run_untold()
-        answer = Answer()
-        async with aclosing(self._tap(self._instance.run(self._inputs))) as events:
-            async for event in events:
-                answer.add(event)
-        return answer.to_json()
+        return await collect(self._tap(self._instance.run(self._inputs)))
 
     async def _tap(self, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """The events, each of which is written as a line where lines are wanted."""

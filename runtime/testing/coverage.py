@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from runtime.ai.events import Answer, ToolCalled
+from runtime.ai.events import ToolCalled, collect
 from runtime.cassette.borders import INVOCABLE, PROVIDER, find_borders
 from runtime.checks import Checked
 from runtime.errors import Error
@@ -116,11 +116,7 @@ class Observed:
         self.is_run = True
         if not hasattr(self.instance, "run"):
             return await self.instance.invoke(inputs)
-        answer = Answer()
-        async with aclosing(self._run(inputs)) as events:
-            async for event in events:
-                answer.add(event)
-        return answer.to_json()
+        return await collect(self._run(inputs))
 
 
 class Totals(Struct, frozen=True):
