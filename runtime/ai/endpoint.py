@@ -19,6 +19,9 @@ CONNECT_LIMIT = 5.0
 LONGEST_WAIT = 120.0
 """Seconds that a provider may ask us to wait before a retry; after a longer `Retry-After` there is none."""
 
+TOLD_WAIT = 5.0
+"""Seconds from which on whoever waits is told, also where nobody wants to know of each retry."""
+
 ERROR_LIMIT = 64 * 1024
 """Bytes of an error's body that are read."""
 
@@ -61,8 +64,12 @@ class Endpoint:
         retries: Retries,
         mask: Callable[[str], str],
         log: Callable[[str], None],
+        warn: Callable[[str], None],
     ) -> None:
-        """`timeout` is in seconds, between any two pieces of the answer; `mask` hides secrets in a provider's words."""
+        """`timeout` is in seconds, between any two pieces of the answer; `mask` hides secrets in a provider's words.
+
+        Retries are told to `log`, those after a long wait to `warn`.
+        """
         self._name = name
         self._url = url
         self._headers = {**OUR_HEADERS, **headers}
@@ -70,6 +77,7 @@ class Endpoint:
         self._retries = retries
         self.mask = mask
         self._log = log
+        self._warn = warn
         self.host = ""
         self._carrier: Carrier | None = None
 
@@ -136,7 +144,8 @@ class Endpoint:
             if not may_retry or attempt >= self._retries.count or wait > LONGEST_WAIT:
                 raise failure
             attempt += 1
-            self._log(f"{failure.message}; retry {attempt} of {self._retries.count} in {wait:.1f} s")
+            tell = self._log if wait < TOLD_WAIT else self._warn
+            tell(f"{failure.message}; retry {attempt} of {self._retries.count} in {wait:.1f} s")
             await anyio.sleep(wait)
 
     async def _read(self, answer: Answer) -> AsyncGenerator[bytes, None]:

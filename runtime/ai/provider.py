@@ -53,6 +53,7 @@ async def open_endpoint(
         retries=retries,
         mask=mask,
         log=context.log,
+        warn=context.warn,
     )
     endpoint.connect()
     try:

@@ -561,6 +561,20 @@ async def test_wait_that_is_too_long_is_not_waited_for(provider, model):
     assert (error.code, len(provider.requests)) == ("ERR_MODEL_RATE_LIMIT", 1)
 
 
+async def test_long_wait_is_told_to_whoever_waits(provider, model, context):
+    provider.refuses(429, {"error": {"message": "busy"}}, **{"retry-after": "60"})
+    told, waits = [], anyio.Event()
+    context.warn = lambda message: (told.append(message), waits.set())
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask, await model())
+        with anyio.fail_after(30):
+            await waits.wait()
+        group.cancel_scope.cancel()
+
+    assert (told, context.lines) == (["the provider answered 429: busy; retry 1 of 2 in 60.0 s"], [])
+
+
 async def test_past_date_to_retry_after_is_now(provider, model):
     provider.refuses(503, {}, **{"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
     provider.says("hello")
