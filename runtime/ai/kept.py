@@ -201,7 +201,7 @@ class KeptRules(Struct, frozen=True):
 
     journal: JournalRules
     continues: bool
-    queue: QueueRules
+    queue: QueueRules = QueueRules()
 
 
 def read_rules(durable: DurableRuns) -> KeptRules:
