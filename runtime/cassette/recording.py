@@ -44,9 +44,13 @@ class Recorder:
         async with self._opener(node, {**instances, **self._bare}, context) as instance:
             tape = self._tapes[border.key] = Tape(border, self._masker)
             self._bare[node] = instance
-            yield _PROXIES.get(border.contract, RecordedInvocable)(tape, instance)
+            yield self._wrap(border, _PROXIES.get(border.contract, RecordedInvocable)(tape, instance))
             facts = _FACTS[border.contract](instance) if border.contract in _FACTS else {}
             tape.facts = {"name": str(getattr(instance, "name", "")), **facts}
+
+    def _wrap(self, border: Border, recorded: Any) -> Any:
+        """What stands in the place of an instance, given what records it."""
+        return recorded
 
     def finish(self, ignore: Mapping[str, Sequence[str]]) -> list[Recording]:
         """The recordings, with the rules of those that they take the place of."""

@@ -68,7 +68,7 @@ class Replay:
         recording = self._reader.read(self._folder, border.key)
         deck = Deck(recording, self._folder, self._mode, self._ignore.get(border.key, ()), self._faults)
         self._decks.append(deck)
-        yield _PLAYERS.get(border.contract, ReplayedInvocable)(recording, deck, self._masker)
+        yield make_player(recording, deck, self._masker)
 
     @property
     def mismatch(self) -> ExpectationError | None:
@@ -179,6 +179,11 @@ class ReplayedInvocable(_Player):
 
     async def invoke(self, inputs: Mapping[str, Any]) -> Any:
         return await self._play({"inputs": inputs})
+
+
+def make_player(recording: Recording, deck: Deck, masker: Masker) -> Any:
+    """What answers as it was recorded, and keeps the contract of what was recorded."""
+    return _PLAYERS.get(recording.contract, ReplayedInvocable)(recording, deck, masker)
 
 
 _PLAYERS: dict[str, Any] = {MODEL: ReplayedModel, CLIENT: ReplayedClient, PROVIDER: ReplayedProvider}

@@ -26,7 +26,7 @@ def check_place(folder: str, keys: Iterable[str]) -> None:
         raise _unwritable(folder, error) from error
     for key in keys:
         path = os.path.join(folder, key + ENDING)
-        if os.path.lexists(path) and not _is_recording(path):
+        if os.path.lexists(path) and not is_recording_file(path):
             raise UsageError(f'"{path}" is there and is no recording', hint="give the cassette a folder of its own")
 
 
@@ -65,7 +65,7 @@ def _remove_old(folder: str, names: Iterable[str], beside: Iterable[str]) -> Non
     kept = {*names, FOLDER}
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
-        if name not in kept and name.endswith(ENDING) and _is_recording(path):
+        if name not in kept and name.endswith(ENDING) and is_recording_file(path):
             os.unlink(path)
     inner = os.path.join(folder, FOLDER)
     if os.path.isdir(inner):
@@ -74,7 +74,8 @@ def _remove_old(folder: str, names: Iterable[str], beside: Iterable[str]) -> Non
                 os.unlink(os.path.join(inner, name))
 
 
-def _is_recording(path: str) -> bool:
+def is_recording_file(path: str) -> bool:
+    """Whether a file is one that we wrote."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.readline().startswith(MARK)

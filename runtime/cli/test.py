@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="manifests, folders of them, or *.test.yaml files")
     parser.add_argument("-k", dest="pattern", metavar="PATTERN", help="only cases with this in their name, or a glob")
     records = parser.add_mutually_exclusive_group()
-    records.add_argument("--record-missing", action="store_true", help="record the cassettes that are not there")
+    records.add_argument("--record-missing", action="store_true", help="record what the cassettes do not have")
     records.add_argument("--update", action="store_true", help="record the cassettes of all cases that run anew")
     parser.add_argument("--output", choices=("text", "json", "junit"), default="text", help="the form of the results")
     parser.add_argument(

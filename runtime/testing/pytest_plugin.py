@@ -20,7 +20,7 @@ SUFFIXES = (".test.yaml", ".test.yml")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of `runtime test` that make sense here."""
     group = parser.getgroup("manifest-runtime", "cases of manifest-runtime")
-    group.addoption("--record-missing", action="store_true", help="record the cassettes of cases that are not there")
+    group.addoption("--record-missing", action="store_true", help="record what the cassettes of cases do not have")
     group.addoption("--record-all", action="store_true", help="record the cassettes of all cases that run anew")
 
 

@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal
 
 import anyio
@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from runtime.cassette.borders import Border, find_borders
 from runtime.cassette.contents import CassetteError
+from runtime.cassette.extending import Extender
 from runtime.cassette.reader import CassetteReader, read_rules
 from runtime.cassette.recording import Recorder
 from runtime.cassette.replaying import Replay
@@ -27,7 +28,7 @@ from runtime.testing.expecting import explain_error
 from runtime.testing.setup import CassettePlace, Setup, find_setup
 
 Records = Literal["nothing", "missing", "all"]
-"""Which cassettes are recorded: none, those that are not there, all of the cases that run."""
+"""What is recorded: nothing, what no cassette has yet, all cassettes of the cases that run."""
 
 
 def choose_records(*, missing: bool, every: bool) -> Records:
@@ -69,6 +70,10 @@ Perform = Callable[[Any], Awaitable[Verdict]]
 async def verify(case: Case) -> Verdict:
     """Hold it against what it expects."""
     return await case.verify()
+
+
+Played = tuple[CassettePlace, Replay | Extender]
+"""A cassette, and what plays it."""
 
 
 class CaseRunner:
@@ -118,19 +123,33 @@ class CaseRunner:
         )
 
     async def _attempt(self, attempt: "Attempt") -> Verdict:
-        async with AsyncExitStack() as recording:
-            folders = {place.folder for place, _ in attempt.setup.taped if self._is_to_record(place)}
-            for folder in sorted(folders):  # in one order everywhere, so that no two cases wait for each other
-                await recording.enter_async_context(self._recording.setdefault(folder, anyio.Lock()))
-            return await self._run(attempt)
+        taped = attempt.setup.taped
+        try:
+            async with self._alone({place.folder for place, _ in taped if self._is_to_record(place)}):
+                return await self._run(attempt)
+        except Error as error:  # a StartError as well, where it was a recording that could not be opened
+            if self._records != "missing" or not error.code.startswith(CassetteError.code):
+                raise
+        attempt.report.warnings.clear()
+        async with self._alone({place.folder for place, _ in taped}):
+            return await self._run(attempt, is_extending=True)
+
+    @asynccontextmanager
+    async def _alone(self, folders: set[str]) -> AsyncIterator[None]:
+        """The only one that records into these folders; in one order everywhere, so that no two wait for each other."""
+        async with AsyncExitStack() as held:
+            for folder in sorted(folders):
+                await held.enter_async_context(self._recording.setdefault(folder, anyio.Lock()))
+            yield
 
     def _is_to_record(self, place: CassettePlace) -> bool:
         if place.folder in self._recorded or self._records == "nothing":
             return False
         return self._records == "all" or not place.is_there
 
-    async def _run(self, attempt: "Attempt") -> Verdict:
-        """Each cassette recorded, or else played; what has none is live."""
+    async def _run(self, attempt: "Attempt", *, is_extending: bool = False) -> Verdict:
+        """Each cassette recorded, or else played; what has none is live. `is_extending` records what those that are
+        played do not have."""
         setup = attempt.setup
         recorded: dict[str, dict[Resource, Border]] = {}
         for place, borders in setup.taped:
@@ -141,10 +160,10 @@ class CaseRunner:
             check_place(folder, [border.key for border in borders.values()])
         for place, _ in played:
             _refuse_absent(place)
-        changes = setup.changes(place for place, _ in played)
+        changes = setup.changes(place for place, _ in played if not is_extending)
         resolved = resolve(self._checked, [setup.case], self._environment, changes)
         masker = Masker(resolved.values.secrets)
-        replays, opener = self._make_replays(played, masker)
+        replays, opener = self._make_replays(played, masker, Extender if is_extending else Replay)
         recorders: dict[str, Recorder] = {}
         for folder, borders in recorded.items():
             recorders[folder] = Recorder(borders, masker, opener)
@@ -155,16 +174,24 @@ class CaseRunner:
             self._reader.forget(folder)
             self._recorded.add(folder)
             attempt.is_recorded = True
+        for place, replay in replays:
+            if isinstance(replay, Extender) and (extended := replay.finish()):
+                write_cassette(place.folder, extended)
+                self._reader.forget(place.folder)
+                attempt.is_recorded = True
         return _with_unused(replays, verdict, attempt.report)
 
     def _make_replays(
-        self, played: Sequence[tuple[CassettePlace, Mapping[Resource, Border]]], masker: Masker
-    ) -> tuple[list[tuple[CassettePlace, Replay]], Opener]:
+        self,
+        played: Sequence[tuple[CassettePlace, Mapping[Resource, Border]]],
+        masker: Masker,
+        make: type[Replay] | type[Extender],
+    ) -> tuple[list[Played], Opener]:
         """A replay of each cassette, and the opener of them all."""
-        replays: list[tuple[CassettePlace, Replay]] = []
+        replays: list[Played] = []
         opener = self._opener
         for place, borders in played:
-            replay = Replay(
+            replay = make(
                 self._reader, place.folder, borders, masker, mode=place.mode, ignore=place.ignore, opener=opener
             )
             replays.append((place, replay))
@@ -178,11 +205,11 @@ def _refuse_absent(place: CassettePlace) -> None:
         raise CassetteError(f'there is no cassette "{place.folder}"', hint=hint)
 
 
-def _with_unused(replays: Sequence[tuple[CassettePlace, Replay]], verdict: Verdict, report: "_Warnings") -> Verdict:
+def _with_unused(replays: Sequence[Played], verdict: Verdict, report: "_Warnings") -> Verdict:
     """The verdict on a case, with what its cassettes tell; raises what they were asked and do not have."""
     failures: list[Failure] = []
     for place, replay in replays:
-        if replay.mismatch is not None:
+        if isinstance(replay, Replay) and replay.mismatch is not None:
             raise replay.mismatch
         told = [f"was recorded and not asked for: {each}" for each in replay.unused()]
         if place.mode == "lenient":

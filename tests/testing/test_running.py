@@ -373,6 +373,35 @@ async def test_cases_that_run_beside_each_other_record_what_is_missing_once(tmp_
     assert told(outcomes) == [[], []]
 
 
+async def test_what_a_cassette_does_not_have_is_recorded_behind_what_it_has(tmp_path: Path) -> None:
+    await run_scripted(tmp_path, RECORDED, records="missing")
+    model, server = tmp_path / "tape/Script.yaml", tmp_path / "tape/Files.yaml"
+    was = (model.read_text().replace("it says: milk", "it said: milk"), server.read_text())
+    model.write_text(was[0])
+    longer = RECORDED.replace('equals": "it says: milk', 'equals": "it said: milk')
+    two = longer.replace("name: Taped", "name: Second").replace("Read a.txt", "Read b.txt")
+
+    extended = await run_scripted(tmp_path, two.replace("it said", "it says"), records="missing")
+    unchanged = await run_scripted(tmp_path, RECORDED.replace("it says", "it said"), records="missing")
+
+    assert [outcome.is_recorded for outcome in (*extended, *unchanged)] == [True, False]
+    assert model.read_text().startswith(was[0]) and model.read_text().count("exchange: ") == 4
+    assert server.read_text().startswith(was[1]) and server.read_text().count("exchange: ") == 2
+    assert "geheim" not in model.read_text()
+
+
+async def test_a_resource_that_is_new_in_a_cassette_is_recorded_beside_the_others(tmp_path: Path) -> None:
+    model = case("Model_", model="!ref Model", mcp=None)
+    both = case("Both", model="!ref Model", mcp="{ Files: !ref Model }")
+
+    await run_scripted(tmp_path, TAPES + model, records="missing")
+    (extended,) = await run_scripted(tmp_path, TAPES + both, records="missing")
+    replayed = await run_scripted(tmp_path, TAPES + both + model)
+
+    assert (extended.is_recorded, told([extended, *replayed])) == (True, [[], [], []])
+    assert sorted(os.listdir(tmp_path / "tapes/model")) == ["Files.yaml", "Script.yaml"]
+
+
 def test_nothing_is_recorded_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     assert choose_records(missing=False, every=False) == "nothing"
