@@ -69,7 +69,7 @@ class HandoffTool:
 
         Raises `ToolError`: ERR_TOOL_UNKNOWN; ERR_AGENT_HANDOFF outside of a run, and for what answers as no agent does.
         """
-        from runtime.ai.nesting import find_caller
+        from runtime.ai.nesting import find_caller, run_below
 
         if name != self._tools[0].name:
             raise ToolError(f'there is no tool "{name}"', code="ERR_TOOL_UNKNOWN", resource=self.name)
@@ -77,7 +77,7 @@ class HandoffTool:
         if caller is None:
             raise ToolError("there is no run to hand over", code="ERR_AGENT_HANDOFF", resource=self.name)
         messages = [message for message in caller.messages if message.role != "system"]
-        answer = await self._agent.invoke({"messages": messages})
+        answer = await run_below(self._agent, {"messages": messages})
         if not isinstance(answer, Mapping) or not {"text", "finishReason"} <= answer.keys():
             raise ToolError("who took over gave no agent's answer", code="ERR_AGENT_HANDOFF", resource=self.name)
         return ToolResult(answer["text"], [answer], ends_run=True)

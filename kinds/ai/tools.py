@@ -155,13 +155,15 @@ class StaticTools:
         return self._tools
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        from runtime.ai.nesting import run_below
+
         entry = self._entries.get(name)
         if entry is None:
             raise ToolError(f'there is no tool "{name}"', code="ERR_TOOL_UNKNOWN", resource=self.name)
         inputs: Any = arguments
         if entry.inputs is not UNSET:
             inputs = self._context.evaluate(entry.inputs, {"arguments": arguments})
-        result = await entry.tool.invoke(inputs)
+        result = await run_below(entry.tool, inputs)
         output = result
         rest: Sequence[Any] = ()
         if _is_run(result):

@@ -1,13 +1,17 @@
 """Runs within runs: what the run of an agent that is another's tool gets to know of the run that asked for it."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from msgspec import Struct
 
 from runtime.ai.contracts import Message
+from runtime.ai.events import Answer
 from runtime.ai.limits import Budget
+from runtime.contracts import Invocable
+from runtime.errors import Error
 
 _CALLER: ContextVar["Caller | None"] = ContextVar("caller", default=None)
 
@@ -35,3 +39,23 @@ def calling(caller: Caller) -> Iterator[None]:
         yield
     finally:
         _CALLER.reset(token)
+
+
+async def run_below(target: Invocable, inputs: Mapping[str, Any]) -> Any:
+    """What comes of what a tool call runs, as of its `invoke`.
+
+    An error of what tells events, such as an agent, has in its `details` the `steps` that there are, as `Answer` has
+    them: the trace of the caller has no other word of them.
+    """
+    if not hasattr(target, "run"):
+        return await target.invoke(inputs)
+    answer = Answer()
+    try:
+        async with aclosing(target.run(inputs)) as events:
+            async for event in events:
+                answer.add(event)
+    except Error as error:
+        if answer.steps:
+            error.details.setdefault("steps", answer.steps)  # those of the agent that failed, not of one above it
+        raise
+    return answer.to_json()

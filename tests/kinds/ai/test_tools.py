@@ -141,6 +141,66 @@ async def test_error_of_the_agent_is_the_error_of_the_tool(apply):
     assert raised.value.code == "ERR_MODEL_SCRIPT"
 
 
+BELOW = """
+    kind: Ai.Agent
+    metadata: { name: Main }
+    model:
+      kind: Ai.ScriptedModel
+      turns: [{ toolCalls: [{ name: below, arguments: { prompt: go } }] }, { text: "told: ${{ result }}" }]
+    toolProviders: [{ provider: { kind: Ai.Tools, tools: [{ tool: !ref Below, name: below, parameters: {} }] } }]
+    ---
+"""
+
+
+async def test_what_an_agent_did_before_it_failed_stands_in_the_trace_of_its_caller(apply):
+    manifest = (
+        BELOW
+        + WRITER
+        + TOOLS
+        + """
+    ---
+    kind: Ai.Agent
+    metadata: { name: Below }
+    model:
+      kind: Ai.ScriptedModel
+      turns:
+        - { text: I ask, toolCalls: [{ name: write, arguments: { topic: cats, words: 3 } }] }
+        - { error: { message: broke off } }
+    toolProviders: [{ provider: !ref Desk }]
+    """
+    )
+    async with apply(manifest) as live:
+        answer = await live["Main"].invoke({"prompt": "go"})
+
+    (result,) = answer["steps"][0]["toolResults"]
+    (step,) = result["rest"][0]["steps"]
+    assert answer["text"] == "told: broke off"
+    assert (result["isError"], result["content"]) == (True, "broke off")
+    assert (step["text"], step["toolCalls"][0]["name"]) == ("I ask", "write")
+    assert step["toolResults"][0]["content"] == "cats in 3 words"
+
+
+async def test_what_a_task_expects_is_the_error_of_the_tool_that_it_is(apply):
+    manifest = (
+        BELOW
+        + WRITER
+        + """
+    kind: Ai.Task
+    metadata: { name: Below }
+    agent: !ref Writer
+    prompt: Write 3 words about cats.
+    expect: { that: [!cel "result.text == 'dogs'"] }
+    """
+    )
+    async with apply(manifest) as live:
+        answer = await live["Main"].invoke({"prompt": "go"})
+
+    (result,) = answer["steps"][0]["toolResults"]
+    assert answer["text"].startswith("told: ")
+    assert (result["isError"], result["code"]) == (True, "ERR_EXPECTATION")
+    assert [step["text"] for step in result["rest"][0]["steps"]] == ["cats in 3 words"]
+
+
 async def test_tool_that_is_not_there_is_an_error(apply):
     async with apply(WRITER + TOOLS) as live:
         with pytest.raises(ToolError) as raised:
