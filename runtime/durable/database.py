@@ -159,6 +159,13 @@ class Tables:
             WHERE name = :name AND status = 'PENDING' AND executor_id NOT IN :names ORDER BY created_at LIMIT :most"""
         return self._find_rows(query, alive, most)
 
+    def find_queued(self, queues: Sequence[str]) -> Sequence[str]:
+        """Those of the queues in which something is."""
+        query = f"SELECT DISTINCT queue_name FROM {self._runs} WHERE status = 'ENQUEUED' AND queue_name IN :names"
+        statement = sa.text(query).bindparams(sa.bindparam("names", type_=sa.Text(), expanding=True))
+        with self._engine.begin() as connection:
+            return [str(name) for (name,) in connection.execute(statement, {"names": list(queues)})]
+
     def find_unheard(self, queues: Sequence[str], most: int) -> Sequence[Row]:
         """Runs in queues other than these."""
         query = f"""SELECT workflow_uuid, executor_id, queue_name, attributes FROM {self._runs}

@@ -216,7 +216,9 @@ class DbosStore:
 
     async def watch(self) -> None:
         """Bring DBOS up, and look after the runs of all processes, while the store is open."""
-        await self._watch.watch()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._watch.look)
+            await self._watch.watch()
 
     async def shut(self) -> None:
         """Stop what is under way, and say that this process carries nothing on."""

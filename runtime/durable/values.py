@@ -13,29 +13,39 @@ Mask = Callable[[str], str]
 
 def make_plain(value: Any, mask: Mask = str) -> Any:
     """A value as JSON has it, with every text masked, keys too, and made such that UTF-8 can hold it."""
-
-    def walk(item: Any) -> Any:
-        if isinstance(item, str):
-            return _clean(mask(item))
-        if isinstance(item, Mapping):
-            return {_clean(mask(str(key))): walk(member) for key, member in item.items()}
-        return [walk(member) for member in item] if isinstance(item, (list, tuple)) else item
-
-    return walk(msgspec.to_builtins(value))
+    return _mask(value, mask)[0]
 
 
 def mask_plain(value: Any, mask: Mask) -> Any:
     """The same; a mapping that had a secret in it says `isMasked: true`."""
-    masked = make_plain(value, mask)
-    if isinstance(masked, dict) and masked != make_plain(value):
-        return {**masked, "isMasked": True}
-    return masked
+    masked, has_lost = _mask(value, mask)
+    return {**masked, "isMasked": True} if has_lost and isinstance(masked, dict) else masked
+
+
+def _mask(value: Any, mask: Mask) -> tuple[Any, bool]:
+    """The plain value, and whether a text of it was masked: the one walk through what may be a long record."""
+    has_lost = False
+
+    def spell(text: str) -> str:
+        nonlocal has_lost
+        masked = mask(text)
+        if masked is not text and masked != text:
+            has_lost = True
+        return masked if masked.isascii() else _clean(masked)
+
+    def walk(item: Any) -> Any:
+        kind = type(item)
+        if kind is str:
+            return spell(item)
+        if kind is dict:
+            return {spell(str(key)): walk(member) for key, member in item.items()}
+        return [walk(member) for member in item] if kind is list or kind is tuple else item
+
+    return walk(msgspec.to_builtins(value)), has_lost
 
 
 def _clean(text: str) -> str:
     """The text without halves of surrogate pairs, which come from odd JSON and which no database takes."""
-    if text.isascii():
-        return text
     try:
         text.encode()
     except UnicodeEncodeError:

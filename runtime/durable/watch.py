@@ -24,6 +24,7 @@ from runtime.durable.contracts import Target
 from runtime.durable.database import SCHEMA, Process, find_place
 from runtime.durable.intake import Intake
 from runtime.durable.ledger import APPLICATION, DbosLedger, asking, queue_name
+from runtime.durable.turns import QueueTurn
 from runtime.errors import DurableError
 
 FORMAT = "runtime-1"
@@ -78,6 +79,7 @@ class Watch:
         self._log = log
         self._intake = intake
         self._queues: set[str] = set()
+        self._turns: dict[str, QueueTurn] = {}
         self._may_sweep = False
         self._lost: dict[str, float] = {}
         self._next_prune = 0.0
@@ -97,6 +99,17 @@ class Watch:
             with anyio.move_on_after(pause if self._may_sweep else FIRST_SWEEP):
                 await self.changed.wait()
             self._may_sweep = True
+
+    async def look(self) -> None:
+        """Call the threads of the queues in which something is, until it is cancelled."""
+        await self.is_up.wait()
+        while True:
+            await anyio.sleep(POLL_SECONDS[self._tables.dialect])
+            if self.is_over:
+                continue
+            with suppress(DurableError):  # the next round tells it
+                for name in await asking(lambda: self._tables.find_queued(sorted(self._turns))):
+                    self._turns[name].call()
 
     def sweep_soon(self) -> None:
         """What somebody asked for is under way: others may follow."""
@@ -169,10 +182,11 @@ class Watch:
 
     def _listen(self, queue: Queue) -> None:
         """Take up what is in a queue. DBOS's own thread looks for queues once a second, and is given none to find."""
-        dbos, stop = _get_dbos_instance(), threading.Event()
-        thread = threading.Thread(target=queue_worker_thread, args=(stop, dbos, queue), name=queue.name, daemon=True)
+        dbos, turn = _get_dbos_instance(), QueueTurn()
+        thread = threading.Thread(target=queue_worker_thread, args=(turn, dbos, queue), name=queue.name, daemon=True)
         thread.start()
-        dbos.background_thread_stop_events.append(stop)
+        self._turns[queue.name] = turn
+        dbos.background_thread_stop_events.append(turn)
         dbos._background_threads.append(thread)
 
     def _sweep(self, own: Sequence[str]) -> list[str]:
