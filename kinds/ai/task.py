@@ -119,10 +119,10 @@ class Task(Kind):
         if not isinstance(self.durable, DurableRuns):
             yield task
             return
-        from runtime.ai.kept import KeptTask, make_task_target, read_rules
+        from runtime.ai.kept import make_kept_task, make_task_target, read_rules
 
         with self.durable.store.host(make_task_target(task, read_rules(self.durable), context.digest)):
-            yield KeptTask(task, self.durable.store, schedule=self.schedule if isinstance(self.schedule, str) else "")
+            yield make_kept_task(task, self.durable.store, self.schedule if isinstance(self.schedule, str) else "")
 
 
 def _find_schedule_fault(text: str) -> str | None:

@@ -24,7 +24,7 @@ from runtime.ai.events import (
 )
 from runtime.ai.journal import JournalRules, RunJournal
 from runtime.ai.run import Run, RunRules
-from runtime.ai.task import Task
+from runtime.ai.task import Task, ToldTask
 from runtime.ai.tool_set import BoundTool
 from runtime.ai.wishes import Wishes
 from runtime.durable.contracts import Follower, Journal, QueueRules, Store, Target
@@ -111,9 +111,39 @@ class KeptTask:
         async with _cancelled_with(follower):
             return await follower.result()
 
-    async def enqueue(self, inputs: Mapping[str, Any], run_id: str | None, priority: int | None) -> "QueuedTask":
+    async def enqueue(
+        self, inputs: Mapping[str, Any], run_id: str | None, priority: int | None
+    ) -> "QueuedTask | KeptRun":
         """A run that its store has queued, or has by this id; raises as `Store.start`."""
         return QueuedTask(await self._store.start(self.name, inputs, run_id=run_id, queued=True, priority=priority))
+
+
+class KeptToldTask(KeptTask):
+    """One whose agent tells what it does."""
+
+    _task: ToldTask
+
+    def named(self, run_id: str) -> "KeptToldTask":
+        """As `KeptTask.named`."""
+        return KeptToldTask(self._task, self._store, run_id)
+
+    def run(self, inputs: Mapping[str, Any]) -> AsyncGenerator[Event, None]:
+        """One run as it happens; inputs, events and errors as in `ToldTask.run` and `Follower.result`."""
+        if find_journal() is not None:
+            return self._task.run(inputs)
+        return KeptRun(self.name, self._store, inputs, self._run_id, may_be_empty=True).events()
+
+    async def enqueue(self, inputs: Mapping[str, Any], run_id: str | None, priority: int | None) -> "KeptRun":
+        """A run that its store has queued, or has by this id; raises as `Store.start`."""
+        follower = await self._store.start(self.name, inputs, run_id=run_id, queued=True, priority=priority)
+        return KeptRun(self.name, self._store, inputs, follower.run_id, follower)
+
+
+def make_kept_task(task: Task, store: Store, schedule: str) -> KeptTask:
+    """A task of which every run is kept, and which tells what it does where the task tells it."""
+    if isinstance(task, ToldTask):
+        return KeptToldTask(task, store, schedule=schedule)
+    return KeptTask(task, store, schedule=schedule)
 
 
 class QueuedTask:
@@ -132,17 +162,25 @@ class QueuedTask:
 class KeptRun:
     """One run that is kept. `messages` is its conversation, where it was carried on in this process.
 
-    `follower` is that of a run which is in the store already.
+    `follower` is that of a run which is in the store already. Unless inputs `may_be_empty`, without any the run is not
+    begun and has to be there.
     """
 
     def __init__(
-        self, agent: str, store: Store, inputs: Mapping[str, Any], run_id: str | None, follower: Follower | None = None
+        self,
+        agent: str,
+        store: Store,
+        inputs: Mapping[str, Any],
+        run_id: str | None,
+        follower: Follower | None = None,
+        *,
+        may_be_empty: bool = False,
     ) -> None:
         self.run_id = run_id
         self._follower = follower
         self._agent = agent
         self._store = store
-        self._inputs = inputs
+        self._inputs = inputs if inputs or may_be_empty else None
         self._id = run_id or call_key() or None  # as another's tool it is the run of that call
         self._run: Run | None = None
 
@@ -156,7 +194,7 @@ class KeptRun:
         Closing the iterator cancels the run.
         """
         try:
-            follower = self._follower or await self._store.start(self._agent, self._inputs or None, run_id=self._id)
+            follower = self._follower or await self._store.start(self._agent, self._inputs, run_id=self._id)
         except Error as error:
             error.resource = error.resource or self._agent
             yield Failed.of(error)
@@ -234,12 +272,21 @@ def make_agent_target(agent: Agent, rules: KeptRules, digest: str) -> Target:
     return Target(name=agent.name, digest=digest, work=work, continues=rules.continues, queue=rules.queue)
 
 
+async def _tell(events: AsyncGenerator[Event, None], journal: Journal) -> AsyncGenerator[Event, None]:
+    async with aclosing(events):
+        async for event in events:
+            journal.tell(event)
+            yield event
+
+
 def make_task_target(task: Task, rules: KeptRules, digest: str) -> Target:
     """What a store hosts of a task."""
 
     async def work(inputs: Mapping[str, Any], journal: Journal) -> Any:
         with journaling(RunJournal(journal, rules.journal)):
-            return await task.invoke(inputs)
+            if not isinstance(task, ToldTask):
+                return await task.invoke(inputs)
+            return await collect(_tell(task.run(inputs), journal))
 
     return Target(name=task.name, digest=digest, work=work, continues=rules.continues, queue=rules.queue)
 

@@ -146,3 +146,28 @@ def test_a_trace_that_cannot_be_written_is_wrong_usage(apply: Any, tmp_path: Pat
     assert (ended.code, ended.out) == (2, "")
     assert f'the trace cannot be written to "{place}"' in ended.err
     assert not (tmp_path / "elsewhere").exists()
+
+
+KEPT = """\
+kind: Ai.Task
+metadata: { name: Write }
+agent: { kind: Ai.Agent, model: { kind: Ai.ScriptedModel, turns: [{ text: draft }] } }
+prompt: go
+durable: { store: { kind: Durable.Store } }
+expect: { that: [!cel "result.text == 'EXPECTED'"] }
+"""
+
+
+@pytest.mark.parametrize(("expected", "code", "last"), [("draft", 0, "finish"), ("done", 5, "error")])
+def test_a_task_that_is_kept_tells_what_its_agent_does_and_did(
+    expected: str, code: int, last: str, tmp_path: Path
+) -> None:
+    (tmp_path / "app.yaml").write_text(KEPT.replace("EXPECTED", expected))
+    words = ("apply", "app.yaml", "--agent", "Write", "--run-id", "one", "--quiet", "--output", "events")
+
+    ended = run(tmp_path, *words)
+    again = run(tmp_path, *words)
+
+    assert (ended.code, again.code) == (code, code), (ended.err, again.err)
+    assert [line["type"] for line in read(ended.out)] == ["text-delta", last]
+    assert read(again.out)[-1] == read(ended.out)[-1]
