@@ -92,7 +92,11 @@ class Chain:
         self.summary = ", then ".join(names)
 
     async def generate(self, request: ModelRequest) -> AsyncGenerator[TextDelta | TurnEnd, None]:
-        """The turn of the first model that does not fail; raises the `ModelError` of the last one that was asked."""
+        """The turn of the first model that does not fail.
+
+        Raises the `ModelError` of the last one that was asked; its hint tells of those before it.
+        """
+        failures: list[str] = []
         for place, link in enumerate(self._models):
             has_begun = False
             try:
@@ -103,7 +107,9 @@ class Chain:
                 return
             except ModelError as error:
                 if has_begun or place + 1 == len(self._models) or classify(error) not in self._failures:
+                    error.hint = "; ".join([*([error.hint] if error.hint else []), *failures]) or None
                     raise
+                failures.append(f'"{self._names[place]}" had failed before: {error.message}')
                 self._log(f'"{self._names[place]}" failed: {error.message}; asking "{self._names[place + 1]}"')
 
 

@@ -105,10 +105,11 @@ async def test_error_of_the_last_model_is_the_error(providers, fallback):
 
     error = await fail(await fallback("openai", "anthropic"))
 
-    assert (error.resource, error.code, error.message) == (
+    assert (error.resource, error.code, error.message, error.hint) == (
         "anthropic",
         "ERR_MODEL_RATE_LIMIT",
         "the provider answered 429: busy",
+        'wait, or ask the provider for a higher limit; "openai" had failed before: the provider answered 503: down',
     )
 
 
