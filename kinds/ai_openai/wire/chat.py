@@ -34,7 +34,12 @@ OURS = frozenset(("messages", "tools", "stream"))
 """Fields of a request that no option may set."""
 
 DONE = b"[DONE]"
-REASONS: Mapping[str, FinishReason] = {"stop": "stop", "length": "length", "content_filter": "content-filter"}
+REASONS: Mapping[str, FinishReason] = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "content-filter",
+    "error": "error",  # of OpenRouter, https://openrouter.ai/docs/api-reference/overview
+}
 
 
 def encode_request(model: str, options: Mapping[str, Any], request: ModelRequest, tool_block: bytes) -> bytes:
@@ -263,6 +268,8 @@ class Reply:
         """The end of the turn; raises `ModelError` when the answer was cut."""
         if not self._is_done and self._reason is None:
             raise end_early(self._name)
+        if self._reason == "length" and self._calls and not any(self._calls[-1].arguments):
+            self._calls[-1].arguments.append("{")  # the limit cut it off before it began: no call without arguments
         calls = [ToolCall(call.id, call.name, "".join(call.arguments)) for call in self._calls]
         return TurnEnd(calls, self._finish_reason(), _read_usage(self._usage), self._own_data())
 

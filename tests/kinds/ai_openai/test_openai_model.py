@@ -327,6 +327,17 @@ async def test_tool_calls_come_in_fragments(provider, model):
 
 
 @pytest.mark.parametrize(
+    ("written", "reason", "arguments"), [("", "length", "{"), ('{"pa', "length", '{"pa'), ("", "tool_calls", "")]
+)
+async def test_call_that_the_limit_cut_is_broken_and_not_empty(provider, model, written, reason, arguments):
+    provider.chunks(chunk(tool_calls=[call_piece(0, written, id="a", name="read")]), chunk(reason))
+
+    _, end = await ask(await model(), tools=[READ])
+
+    assert end.tool_calls == [ToolCall("a", "read", arguments)]
+
+
+@pytest.mark.parametrize(
     "pieces",
     [
         [call_piece(0, "{}", id="a", name="read"), call_piece(0, "{}", id="b", name="list")],
@@ -367,6 +378,7 @@ async def test_arguments_given_as_an_object_become_text(provider, model):
         ("length", "length"),
         ("content_filter", "content-filter"),
         ("tool_calls", "stop"),
+        ("error", "error"),
         ("eos", "other"),
     ],
 )
