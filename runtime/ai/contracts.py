@@ -95,7 +95,8 @@ class Usage(Struct, frozen=True, rename="camel"):
     """Tokens of a request, or of a run: prompt (cached ones included), completion (reasoning included).
 
     `cost` is what they cost, in the currency of the prices that models were given; of turns without prices nothing is
-    in it, and without any it is not there.
+    in it, and without any it is not there. `cache_write_tokens` are those of the prompt that were put into the cache,
+    and not there either where no provider told of any.
     """
 
     prompt_tokens: int = 0
@@ -104,6 +105,7 @@ class Usage(Struct, frozen=True, rename="camel"):
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     cost: float | UnsetType = UNSET
+    cache_write_tokens: int | UnsetType = UNSET
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -113,7 +115,14 @@ class Usage(Struct, frozen=True, rename="camel"):
             self.cached_tokens + other.cached_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
             _add_costs(self.cost, other.cost),
+            _add_counts(self.cache_write_tokens, other.cache_write_tokens),
         )
+
+
+def _add_counts(one: int | UnsetType, other: int | UnsetType) -> int | UnsetType:
+    if isinstance(one, UnsetType):
+        return other
+    return one if isinstance(other, UnsetType) else one + other
 
 
 def _add_costs(one: float | UnsetType, other: float | UnsetType) -> float | UnsetType:

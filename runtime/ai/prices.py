@@ -24,6 +24,13 @@ class Prices(Fields):
         ]
         | UnsetType
     ) = UNSET
+    cache_write: (
+        Annotated[
+            float,
+            Meta(description="Of the request's tokens that were put into the prompt cache; without it `prompt`.", ge=0),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 PricesField = (
@@ -45,5 +52,9 @@ def add_cost(end: TurnEnd, prices: Prices | UnsetType) -> TurnEnd:
 def _cost(usage: Usage, prices: Prices) -> float:
     cached_price = prices.prompt if isinstance(prices.cached_prompt, UnsetType) else prices.cached_prompt
     cached = min(usage.cached_tokens, usage.prompt_tokens)
-    cost = (usage.prompt_tokens - cached) * prices.prompt + cached * cached_price
+    write_price = prices.prompt if isinstance(prices.cache_write, UnsetType) else prices.cache_write
+    written = 0 if isinstance(usage.cache_write_tokens, UnsetType) else usage.cache_write_tokens
+    written = min(written, usage.prompt_tokens - cached)
+    plain = usage.prompt_tokens - cached - written
+    cost = plain * prices.prompt + cached * cached_price + written * write_price
     return round((cost + usage.completion_tokens * prices.completion) / A_MILLION, DIGITS)

@@ -83,6 +83,7 @@ def _describe_usage(usage: Usage) -> dict[str, Any]:
         "gen_ai.usage.input_tokens": usage.prompt_tokens,
         "gen_ai.usage.output_tokens": usage.completion_tokens,
         "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+        "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens or 0,
         "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
     }
     return {name: count for name, count in tokens.items() if count}

@@ -74,6 +74,19 @@ async def test_usage_has_its_cost_where_prices_are_given(kind: Any, more: Any, a
     assert plain.usage == Usage(1000, 100, 1100, 600)
 
 
+def test_tokens_that_are_put_into_the_cache_have_a_price_of_their_own() -> None:
+    end = TurnEnd((), "stop", Usage(1000, 100, 1100, 600, cache_write_tokens=300))
+    prices = Prices(prompt=2.5, completion=10, cached_prompt=0.25, cache_write=5)
+
+    assert add_cost(end, prices).usage.cost == (100 * 2.5 + 600 * 0.25 + 300 * 5 + 100 * 10) / 1_000_000
+    assert add_cost(end, Prices(prompt=2.5, completion=10)).usage.cost == 0.0035
+
+
+def test_tokens_that_are_put_into_the_cache_are_summed_where_any_are_told() -> None:
+    assert Usage() + Usage() == Usage()
+    assert Usage() + Usage(cache_write_tokens=2) + Usage(cache_write_tokens=3) == Usage(cache_write_tokens=5)
+
+
 def test_cached_tokens_cost_as_much_as_others_where_no_price_is_theirs() -> None:
     end = TurnEnd((), "stop", Usage(1000, 100, 1100, 600))
 

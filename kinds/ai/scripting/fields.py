@@ -74,6 +74,7 @@ class ScriptedUsage(Fields):
     completion_tokens: Annotated[int, Meta(description="Tokens of the answer.", ge=0)] = 0
     cached_tokens: Annotated[int, Meta(description="Tokens of the request that came from a cache.", ge=0)] = 0
     reasoning_tokens: Annotated[int, Meta(description="Tokens of the answer that were reasoning.", ge=0)] = 0
+    cache_write_tokens: Annotated[int, Meta(description="Tokens of the request that were put into a cache.", ge=0)] = 0
 
 
 class ScriptedError(Fields):

@@ -149,4 +149,5 @@ def _quote(text: str | None) -> str:
 
 def _usage(usage: ScriptedUsage) -> Usage:
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
-    return Usage(prompt, completion, prompt + completion, usage.cached_tokens, usage.reasoning_tokens)
+    total, written = prompt + completion, usage.cache_write_tokens or msgspec.UNSET
+    return Usage(prompt, completion, total, usage.cached_tokens, usage.reasoning_tokens, cache_write_tokens=written)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from kinds.ai_anthropic.wire.request import FORMAT
 from runtime.ai.contracts import FinishReason, ToolCall, TurnEnd, Usage
@@ -287,8 +287,10 @@ class Reply:
 
 def _read_usage(usage: UsagePiece) -> Usage:
     cached = usage.cache_read_input_tokens or 0
-    prompt = (usage.input_tokens or 0) + cached + (usage.cache_creation_input_tokens or 0)
+    written = usage.cache_creation_input_tokens or 0
+    prompt = (usage.input_tokens or 0) + cached + written
     completion = usage.output_tokens or 0
     details = usage.output_tokens_details
     thinking = details.thinking_tokens if details else None
-    return Usage(prompt, completion, prompt + completion, cached, thinking or 0)
+    total = prompt + completion
+    return Usage(prompt, completion, total, cached, thinking or 0, cache_write_tokens=written or UNSET)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from kinds.ai_openai.wire.reasoning import Reasoning
 from runtime.ai.content import flatten
@@ -176,6 +176,7 @@ class Choice(Struct):
 
 class PromptDetails(Struct):
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 class CompletionDetails(Struct):
@@ -308,6 +309,7 @@ def _join_parts(content: Any) -> str:
 
 def _read_usage(usage: UsagePiece) -> Usage:
     prompt, completion = usage.prompt_tokens or 0, usage.completion_tokens or 0
-    cached = usage.prompt_tokens_details.cached_tokens if usage.prompt_tokens_details else None
+    details = usage.prompt_tokens_details or PromptDetails()
     reasoning = usage.completion_tokens_details.reasoning_tokens if usage.completion_tokens_details else None
-    return Usage(prompt, completion, usage.total_tokens or prompt + completion, cached or 0, reasoning or 0)
+    total, written = usage.total_tokens or prompt + completion, details.cache_write_tokens or UNSET
+    return Usage(prompt, completion, total, details.cached_tokens or 0, reasoning or 0, cache_write_tokens=written)

@@ -290,7 +290,10 @@ async def test_text_streams_piece_by_piece_with_usage_and_reason(provider, model
         {"type": "message_stop"},
     )
 
-    assert await ask(await model()) == (["Hel", "lo"], TurnEnd([], "length", Usage(17, 5, 22, 4, 2)))
+    assert await ask(await model()) == (
+        ["Hel", "lo"],
+        TurnEnd([], "length", Usage(17, 5, 22, 4, 2, cache_write_tokens=3)),
+    )
 
 
 async def test_first_piece_comes_before_the_last_is_sent(provider, model):

@@ -252,7 +252,7 @@ async def test_text_streams_piece_by_piece_with_usage_and_reason(provider, model
         "prompt_tokens": 10,
         "completion_tokens": 5,
         "total_tokens": 15,
-        "prompt_tokens_details": {"cached_tokens": 4, "audio_tokens": 0},
+        "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3, "audio_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": 2},
     }
     provider.chunks(
@@ -263,7 +263,8 @@ async def test_text_streams_piece_by_piece_with_usage_and_reason(provider, model
         {"id": "c", "choices": [], "usage": usage},
     )
 
-    assert await ask(await model()) == (["Hel", "lo"], TurnEnd([], "length", Usage(10, 5, 15, 4, 2)))
+    counted = Usage(10, 5, 15, 4, 2, cache_write_tokens=3)
+    assert await ask(await model()) == (["Hel", "lo"], TurnEnd([], "length", counted))
 
 
 async def test_first_piece_comes_before_the_last_is_sent(provider, model, answered):
