@@ -40,7 +40,7 @@ def simulate(options: argparse.Namespace) -> dict[str, Any]:
         now, run = heapq.heappop(events)
         started = max(now, free)
         free = started + service
-        if now >= begun_at:
+        if free >= begun_at and free < end:
             waits.append(started - now)
             busy += service
             done += 1

@@ -42,6 +42,13 @@ class Postgres:
         """A new cluster."""
         _run(self._bin / "initdb", "-D", self._data, "-U", ACCOUNT, "--auth=trust", "--no-sync", "--encoding=UTF8")
 
+    def dump(self, url: str) -> str:
+        """All that a database of the server holds, as `pg_dump` tells it."""
+        program = (self._bin / "initdb").resolve().with_name("pg_dump")  # of the same version as the server
+        done = subprocess.run([program, url], capture_output=True, text=True, timeout=LIMIT)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     def _control(self, action: str, *arguments: str) -> None:
         _run(self._bin / "pg_ctl", "-D", self._data, "-w", "-s", *arguments, action)
 
