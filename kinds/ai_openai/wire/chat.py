@@ -197,6 +197,8 @@ class Chunk(Struct):
     choices: list[Choice] | None = None
     usage: UsagePiece | None = None
     error: Any = None
+    object: Any = None
+    code: Any = None
 
 
 _CHUNKS = msgspec.json.Decoder(Chunk)
@@ -224,8 +226,8 @@ class Reply:
             chunk = _CHUNKS.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise make_no_sense(self._name, error) from error
-        if chunk.error:
-            status = chunk.error.get("code") if isinstance(chunk.error, Mapping) else None
+        if chunk.error or chunk.object == "error":  # vLLM's has its words beside that, without an `error`
+            status = chunk.error.get("code") if isinstance(chunk.error, Mapping) else chunk.code
             raise break_off(self._name, text, status if isinstance(status, int) else 500, self._mask)
         if chunk.usage is not None:
             self._usage = chunk.usage

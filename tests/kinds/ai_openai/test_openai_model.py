@@ -467,12 +467,14 @@ async def test_huge_error_is_cut(provider, model):
 async def test_error_in_a_stream_is_an_error(provider, model):
     provider.chunks(chunk(content="so far"), {"error": {"message": "overloaded, hush", "code": "server_error"}})
     provider.chunks({"error": {"message": "slow down", "code": 429}})
+    provider.chunks({"object": "error", "message": "the key, hush, is wrong", "type": "Unauthorized", "code": 401})
     opened = await model()
 
-    first, second = await fails(opened), await fails(opened)
+    first, second, third = await fails(opened), await fails(opened), await fails(opened)
 
     assert (first.code, first.message) == ("ERR_MODEL_HTTP", "the provider broke off: overloaded, ***")
     assert (second.code, second.message) == ("ERR_MODEL_RATE_LIMIT", "the provider broke off: slow down")
+    assert (third.code, third.message) == ("ERR_MODEL_AUTH", "the provider broke off: the key, ***, is wrong")
 
 
 @pytest.mark.parametrize("body", [b"data: {oops\n\n", b'data: {"choices": 5}\n\n', b'data: "x"\n\n'])
