@@ -25,6 +25,7 @@ PARAMETERS = {
     "call": ("path", "The id of a call, as the event `approval` and the run's `approvals` tell it."),
     "format": ("query", "The tool format to convert to: openai, openai-responses, anthropic or gemini."),
     "id": ("path", "The id of a run."),
+    "idempotency-key": ("header", "A key of which there is one run of a target, however often it is asked for."),
     "last-event-id": ("header", "The number of an event, to go on after it."),
     "name": ("path", "The name of an agent."),
 }
@@ -70,6 +71,7 @@ PATHS: Mapping[str, Mapping[str, Operation]] = {
             "Begin a run. With `wait` the answer comes when it is over, else at once.",
             {200: (JSON, "Run"), 202: (JSON, "Run"), 409: (JSON, "Error"), **RUNS},
             "RunRequest",
+            ("idempotency-key",),
         ),
     },
     "/runs/{id}": {
