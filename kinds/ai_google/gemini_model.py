@@ -69,8 +69,8 @@ class GeminiModel(Kind):
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Model]:
-        from runtime.ai.endpoint import Retries
         from runtime.ai.provider import open_endpoint
+        from runtime.ai.retries import Retries
 
         async with open_endpoint(
             context,

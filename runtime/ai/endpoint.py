@@ -1,23 +1,19 @@
-"""One address of a model provider: posting a request, retrying it, and reading the answer as a stream of JSON texts."""
+"""One address of a model provider: posting a request, and reading the answer as a stream of JSON texts."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
-import anyio
 import msgspec
-from msgspec import Struct
 
 from runtime.ai.carrier import Answer, Carrier, Lost, read_host
+from runtime.ai.retries import Retries, Unanswered, may_retry, read_retry_after, read_retry_delay, retry
 from runtime.ai.sse import EventReader, TooLong
 from runtime.errors import ModelError
 from runtime.version import VERSION
 
 CONNECT_LIMIT = 5.0
 """Seconds for reaching the provider; the official clients wait as long."""
-
-LONGEST_WAIT = 120.0
-"""Seconds that a provider may ask us to wait before a retry; after a longer `Retry-After` there is none."""
 
 TOLD_WAIT = 5.0
 """Seconds from which on whoever waits is told, also where nobody wants to know of each retry."""
@@ -31,24 +27,6 @@ OUR_HEADERS = {
     "accept-encoding": "identity",  # a stream that is packed comes late
     "user-agent": f"manifest-runtime/{VERSION}",
 }
-
-RETRIED = frozenset((408, 409, 429))
-
-
-class Retries(Struct, frozen=True):
-    """How often, and how long to wait: `first` seconds, doubling to `longest`, less up to a quarter."""
-
-    count: int = 2
-    first: float = 0.5
-    longest: float = 8.0
-
-    def wait(self, attempt: int, asked: float | None) -> float:
-        """Seconds before the retry after the given attempt, the first of which is 0: what the provider asked, if so."""
-        if asked is not None:
-            return asked
-        import random  # takes longer to import than all of this module, for what is seldom needed
-
-        return float(min(self.first * 2**attempt, self.longest) * (1 - random.random() / 4))
 
 
 class Endpoint:
@@ -126,27 +104,26 @@ class Endpoint:
 
     async def _send(self, carrier: Carrier, body: bytes) -> Answer:
         """The answer to an accepted request, its body unread, after as many retries as it takes."""
-        attempt = 0
-        while True:
-            asked: float | None = None
-            try:
-                answer = await carrier.post(body)
-            except Lost as error:
-                failure = self._lost(error)
-                failure.__cause__ = error
-                may_retry = error.stage != "send"
-            else:
-                if answer.status == 200:
-                    return answer
-                failure, asked = await self._refused(answer)
-                may_retry = _may_retry(answer.status, answer.headers)
-            wait = self._retries.wait(attempt, asked)
-            if not may_retry or attempt >= self._retries.count or wait > LONGEST_WAIT:
-                raise failure
-            attempt += 1
-            tell = self._log if wait < TOLD_WAIT else self._warn
-            tell(f"{failure.message}; retry {attempt} of {self._retries.count} in {wait:.1f} s")
-            await anyio.sleep(wait)
+        try:
+            return await self._attempt(carrier, body)
+        except Unanswered as error:
+            return await retry(lambda: self._attempt(carrier, body), error, self._retries, self._tell)
+
+    async def _attempt(self, carrier: Carrier, body: bytes) -> Answer:
+        """One request; raises `Unanswered`."""
+        try:
+            answer = await carrier.post(body)
+        except Lost as error:
+            failure = self._lost(error)
+            failure.__cause__ = error
+            raise Unanswered(failure, may_retry=error.stage != "send") from error
+        if answer.status == 200:
+            return answer
+        failure, asked = await self._refused(answer)
+        raise Unanswered(failure, may_retry=may_retry(answer.status, answer.headers), asked=asked)
+
+    def _tell(self, message: str, wait: float) -> None:
+        (self._log if wait < TOLD_WAIT else self._warn)(message)
 
     async def _read(self, answer: Answer) -> AsyncGenerator[bytes, None]:
         reader = EventReader()
@@ -209,9 +186,9 @@ class Endpoint:
         code, hint = explain_status(status)
         if 300 <= status < 400:
             hint = "redirects are not followed: put the address that the provider redirects to in `baseUrl`"
-        asked = _retry_after(answer.headers)
+        asked = read_retry_after(answer.headers)
         error = ModelError(message, code=code, resource=self._name, hint=hint, details=details)
-        return error, _retry_delay(body) if asked is None else asked
+        return error, read_retry_delay(body) if asked is None else asked
 
     def _lost(self, error: Lost) -> ModelError:
         host = self.host
@@ -235,60 +212,6 @@ class Endpoint:
             code="ERR_MODEL_CONNECTION",
             resource=self._name,
         )
-
-
-def _may_retry(status: int, headers: Mapping[str, str]) -> bool:
-    """The rule of the official clients: what the provider says in `x-should-retry`, else the status."""
-    said = headers.get("x-should-retry")
-    if said in ("true", "false"):
-        return said == "true"
-    return status in RETRIED or status >= 500
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds, from `retry-after-ms`, or `Retry-After` as seconds or as a date (RFC 9110, section 10.2.3)."""
-    for header, scale in (("retry-after-ms", 1000), ("retry-after", 1)):
-        value = headers.get(header)
-        if value is None:
-            continue
-        try:
-            return _read_seconds(value) / scale
-        except ValueError:
-            pass
-        if scale == 1:
-            return _seconds_until(value)
-    return None
-
-
-def _read_seconds(text: str) -> float:
-    seconds = float(text)
-    if seconds != seconds:
-        raise ValueError("it is no number")
-    return max(seconds, 0.0)
-
-
-def _seconds_until(date: str) -> float | None:
-    from datetime import UTC, datetime
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return max((parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds(), 0.0)
-    except (TypeError, ValueError):
-        return None
-
-
-def _retry_delay(body: bytes) -> float | None:
-    """Seconds, from the `RetryInfo` of an error of Google's APIs (https://google.aip.dev/193), such as `34.5s`."""
-    if b"google.rpc.RetryInfo" not in body:
-        return None
-    try:
-        value = msgspec.json.decode(body)
-        errors = value if isinstance(value, list) else [value]
-        details = [each for error in errors for each in error["error"]["details"]]
-        delay = next(each["retryDelay"] for each in details if str(each["@type"]).endswith("google.rpc.RetryInfo"))
-        return _read_seconds(str(delay).removesuffix("s"))
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError, StopIteration):
-        return None  # the provider's word is all that could be had of it
 
 
 def explain_status(status: int) -> tuple[str, str | None]:

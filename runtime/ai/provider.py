@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from runtime.ai.endpoint import Endpoint, Retries, explain_status, read_error
+from runtime.ai.endpoint import Endpoint, explain_status, read_error
+from runtime.ai.retries import Retries
 from runtime.errors import ModelError
 from runtime.kind import Context
 
