@@ -20,9 +20,9 @@ case "$wanted" in *postgresql*) # the tests make clusters of their own: none is 
 esac
 export DEBIAN_FRONTEND=noninteractive
 # One by one: a package that is not to be had must not take the others with it.
-timeout 300 apt-get -qq update >"$log" 2>&1
+timeout 100 apt-get -qq update >"$log" 2>&1
 for package in $wanted; do
-    timeout 600 apt-get -qq install --yes --no-install-recommends -o Dpkg::Options::=--force-confold "$package" >>"$log" 2>&1 || {
+    timeout 240 apt-get -qq install --yes --no-install-recommends -o Dpkg::Options::=--force-confold "$package" >>"$log" 2>&1 || {
         echo "$package could not be installed: the tests that need it will be skipped"
         tail -n 3 "$log"
     }
