@@ -174,28 +174,11 @@ class Choice(Struct):
     finish_reason: str | None = None
 
 
-class PromptDetails(Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-
-
-class CompletionDetails(Struct):
-    reasoning_tokens: int | None = None
-
-
-class UsagePiece(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-    prompt_tokens_details: PromptDetails | None = None
-    completion_tokens_details: CompletionDetails | None = None
-
-
 class Chunk(Struct):
     """A chunk of a stream, or a whole answer: what we read of it."""
 
     choices: list[Choice] | None = None
-    usage: UsagePiece | None = None
+    usage: Any = None
     error: Any = None
     object: Any = None
     code: Any = None
@@ -214,7 +197,7 @@ class Reply:
         self._reason: str | None = None
         self._has_refused = False
         self._is_done = False
-        self._usage = UsagePiece()
+        self._usage: Any = None
         self._reasoning = Reasoning()
 
     def read(self, text: bytes) -> str:
@@ -309,9 +292,18 @@ def _join_parts(content: Any) -> str:
     return "".join(part.get("text") or "" for part in content if isinstance(part, dict))
 
 
-def _read_usage(usage: UsagePiece) -> Usage:
-    prompt, completion = usage.prompt_tokens or 0, usage.completion_tokens or 0
-    details = usage.prompt_tokens_details or PromptDetails()
-    reasoning = usage.completion_tokens_details.reasoning_tokens if usage.completion_tokens_details else None
-    total, written = usage.total_tokens or prompt + completion, details.cache_write_tokens or UNSET
-    return Usage(prompt, completion, total, details.cached_tokens or 0, reasoning or 0, cache_write_tokens=written)
+def _read_usage(usage: Any) -> Usage:
+    """Counts of tokens, as far as there are any: no odd one of a compatible server is worth an answer."""
+    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    cached = _count(usage, "prompt_tokens_details", "cached_tokens")
+    written = _count(usage, "prompt_tokens_details", "cache_write_tokens") or UNSET
+    reasoning = _count(usage, "completion_tokens_details", "reasoning_tokens")
+    total = _count(usage, "total_tokens") or prompt + completion
+    return Usage(prompt, completion, total, cached, reasoning, cache_write_tokens=written)
+
+
+def _count(value: Any, *path: str) -> int:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    is_count = type(value) in (int, float) and 0 <= value < 2**63
+    return int(value) if is_count else 0

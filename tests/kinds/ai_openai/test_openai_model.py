@@ -267,6 +267,22 @@ async def test_text_streams_piece_by_piece_with_usage_and_reason(provider, model
     assert await ask(await model()) == (["Hel", "lo"], TurnEnd([], "length", counted))
 
 
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": 10.0, "completion_tokens": 5.0, "total_tokens": 15.0}, Usage(10, 5, 15)),
+        ({"prompt_tokens": "many", "completion_tokens": -1, "total_tokens": None}, Usage()),
+        ({"prompt_tokens": 7, "prompt_tokens_details": [], "completion_tokens_details": "none"}, Usage(7, 0, 7)),
+        ([1, 2], Usage()),
+    ],
+    ids=["floats", "no counts", "details that are none", "a list"],
+)
+async def test_odd_usage_of_a_compatible_server_costs_no_answer(provider, model, usage, counted):
+    provider.chunks(chunk("stop", content="Hello"), {"id": "c", "choices": [], "usage": usage})
+
+    assert await ask(await model()) == (["Hello"], TurnEnd([], "stop", counted))
+
+
 async def test_first_piece_comes_before_the_last_is_sent(provider, model, answered):
     provider.will(answered(b'data: {"choices":[{"delta":{"content":"now"}}]}\n\n', hang=True))
 
