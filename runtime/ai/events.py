@@ -1,8 +1,8 @@
 """Events: what a run tells while it happens, and the answer that they add up to.
 
 A run gives, for each turn of the model, `text-delta`s, `media` where it made any, then the turn's `tool-call`s and
-their `tool-result`s, both in call order, or one `output-refused`; at its end exactly one `finish` or `error`. A task
-that does its work anew tells `retry` between.
+their `tool-result`s, both in call order and each result as soon as it and those before it are there, or one
+`output-refused`; at its end exactly one `finish` or `error`. A task that does its work anew tells `retry` between.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence

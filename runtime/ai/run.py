@@ -127,9 +127,11 @@ class Run:
             if step == rules.max_steps and not handed:
                 self._meet_max_steps()
                 break
-            answers = await self._answer(budget)
-            for answer in answers:
-                yield answer
+            answers = []
+            async with aclosing(self._answer(budget)) as told:
+                async for answer in told:
+                    answers.append(answer)
+                    yield answer
             if handed:
                 yield self._hand_over(handed, budget.used)
                 return
@@ -181,22 +183,26 @@ class Run:
         finally:
             span.end()
 
-    async def _answer(self, budget: Budget) -> list[ToolAnswered]:
-        """Run the calls that are not the caller's; the turn and their answers join the messages, in call order."""
+    async def _answer(self, budget: Budget) -> AsyncGenerator[ToolAnswered, None]:
+        """Run the calls that are not the caller's; at the end the turn and their answers join the messages."""
         rules, calls = self._rules.tools, [call for call in self._calls if not call.is_callers]
         budget.spend_calls(len(calls))
         if self._journal is not None:
             await self._journal.settle_calls(self._agent, calls)
         if rules.approval:
             calls = await budget.bound(approve_calls(calls, rules, self._agent, self._journal))
-        with calling(Caller(budget, tuple(self.messages))):
-            answers = await budget.bound(run_calls(calls, rules, self._spans, self._journal))
+        caller = Caller(budget, tuple(self.messages))
+        answers: list[ToolAnswered] = []
+        async with aclosing(run_calls(calls, rules, self._spans, self._journal)) as told:
+            while len(answers) < len(calls):
+                with calling(caller):
+                    answers.append(await budget.bound(anext(told)))
+                yield answers[-1]
         wanted = [call.wanted for call in self._calls]
         self.messages.append(self._answer_message(wanted))
         self.messages += [answer_message(answer, call.wanted.name) for answer, call in zip(answers, calls, strict=True)]
         if self._choice != "none":  # a choice that held on would ask for calls for ever
             self._choice = "auto"
-        return answers
 
     def _meet_max_steps(self) -> None:
         if self._rules.on_max_steps == "throw":

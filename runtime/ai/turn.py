@@ -1,6 +1,7 @@
 """The tool calls of one turn: approved, run at once, and answered in call order."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +11,7 @@ from msgspec import Struct
 
 from runtime.ai.approval import ApprovalRequest, ask_approval
 from runtime.ai.call import Call
-from runtime.ai.concurrency import run_all
+from runtime.ai.concurrency import run_all, run_in_order
 from runtime.ai.contracts import Message, ToolResult
 from runtime.ai.events import ToolAnswered
 from runtime.ai.results import read_output
@@ -62,12 +63,21 @@ async def _approve(call: Call, rules: ToolRules, agent: str, journal: "RunJourna
 
 async def run_calls(
     calls: Sequence[Call], rules: ToolRules, spans: RunSpans, journal: "RunJournal | None" = None
-) -> list[ToolAnswered]:
-    """The answers in call order. With `rules.on_error` throw the first error is raised and ends the others."""
+) -> AsyncGenerator[ToolAnswered, None]:
+    """The answers in call order, each as soon as it and those before it are there; closing ends the calls.
+
+    With `rules.on_error` throw there are all of them or none: the first error is raised and ends the others.
+    """
     functions: list[Callable[[], Awaitable[ToolAnswered]]] = [partial(_run, call, rules, spans) for call in calls]
     if journal is not None:
         functions = [partial(journal.call, call, make) for call, make in zip(calls, functions, strict=True)]
-    return await run_all(functions, rules.parallel)
+    if len(functions) == 1 or rules.on_error == "throw":
+        for answer in await run_all(functions, rules.parallel):
+            yield answer
+        return
+    async with aclosing(run_in_order(functions, rules.parallel)) as answers:
+        async for answer in answers:
+            yield answer
 
 
 async def _run(call: Call, rules: ToolRules, spans: RunSpans) -> ToolAnswered:

@@ -1,9 +1,11 @@
 """Several things at once."""
 
+from contextlib import aclosing
+
 import anyio
 import pytest
 
-from runtime.ai.concurrency import run_all
+from runtime.ai.concurrency import run_all, run_in_order
 
 pytestmark = pytest.mark.anyio
 
@@ -90,3 +92,80 @@ async def test_limit_holds_and_every_function_runs():
     await run_all([count] * 9, 2)
 
     assert (running, most) == (0, 2)
+
+
+async def test_a_result_is_given_when_those_before_it_are_there():
+    given, may_end = [], [anyio.Event(), anyio.Event()]
+
+    async def wait(number: int) -> int:
+        await may_end[number].wait()
+        return number
+
+    async def now() -> int:
+        return 2
+
+    with anyio.fail_after(5):
+        async with aclosing(run_in_order([lambda: wait(0), lambda: wait(1), now])) as results:
+            may_end[0].set()
+            given.append(await anext(results))
+            may_end[1].set()
+            given += [each async for each in results]
+
+    assert given == [0, 1, 2]
+
+
+async def test_an_error_comes_in_the_place_of_the_results_that_are_not_there():
+    async def now() -> int:
+        return 1
+
+    async def fail() -> int:
+        await anyio.lowlevel.checkpoint()
+        raise KeyError("x")
+
+    given = []
+    with anyio.fail_after(5), pytest.raises(KeyError):
+        async with aclosing(run_in_order([now, fail, anyio.sleep_forever])) as results:
+            async for each in results:
+                given.append(each)
+
+    assert given == [1]
+
+
+async def test_closing_results_ends_what_runs():
+    ended = []
+
+    async def now() -> int:
+        return 1
+
+    async def hang() -> int:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.lowlevel.checkpoint()
+                ended.append("hang")
+        return 2
+
+    with anyio.fail_after(5):
+        async with aclosing(run_in_order([now, hang, hang])) as results:
+            assert await anext(results) == 1
+
+    assert ended == ["hang", "hang"]
+
+
+async def test_whoever_waits_for_a_result_and_is_cancelled_ends_what_runs():
+    ended = []
+
+    async def hang() -> int:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("hang")
+        return 1
+
+    with anyio.fail_after(5):
+        with anyio.move_on_after(0.01):
+            async with aclosing(run_in_order([hang, hang])) as results:
+                await anext(results)
+
+    assert ended == ["hang", "hang"]

@@ -274,6 +274,25 @@ async def test_calls_of_a_turn_run_at_the_same_time_and_answer_in_call_order(scr
     assert [result["content"] for result in answer["steps"][0]["toolResults"]] == ["a", "b", "c"]
 
 
+async def test_a_result_is_told_while_calls_behind_it_run(script, toolbox, agent):
+    model = await script(turns=[{"toolCalls": [call("quick"), call("slow")]}, {"text": "done"}])
+    may_end = anyio.Event()
+
+    async def slow() -> str:
+        await may_end.wait()
+        return "2"
+
+    told = []
+    with anyio.fail_after(5):
+        async with aclosing(agent(model, toolbox("Tools", quick=lambda: "1", slow=slow)).run({"prompt": "go"})) as run:
+            async for event in run:
+                if isinstance(event, ToolAnswered):
+                    told.append((event.name, event.content, may_end.is_set()))
+                    may_end.set()
+
+    assert told == [("quick", "1", False), ("slow", "2", True)]
+
+
 async def test_no_more_calls_run_at_once_than_allowed(script, toolbox, agent):
     running = most = 0
 
