@@ -103,7 +103,7 @@ turns: {json.dumps(turns)}
 kind: Ai.Agent
 metadata: {{ name: Assistant }}
 model: !ref Model
-maxSteps: 100
+maxSteps: 1000
 toolProviders: [{{ provider: !ref Tools }}]
 durable: {{ store: !ref Runs{durable} }}
 """
