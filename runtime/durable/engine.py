@@ -195,8 +195,12 @@ class DbosStore:
         finally:
             self._fresh.discard(run_id)
             self._followers.pop(run_id, None)
+            task.add_done_callback(lambda _: self._note_end(run_id, active))  # by then its end is recorded
+
+    def _note_end(self, run_id: str, active: _Active) -> None:
+        if self._active.get(run_id) is active:
             del self._active[run_id]
-            active.over.set()
+        active.over.set()
 
     async def stop(self, run_id: str) -> bool:
         """Cancel a run, and wait until nothing of it is under way here; False where it is left to others."""

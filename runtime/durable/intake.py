@@ -82,7 +82,7 @@ class Intake:
 
     @contextmanager
     def carrying(self, run_id: str, target: str) -> Iterator[None]:
-        """While the block runs, so does the run."""
+        """While the block runs, so does the run. It is told of when this task is done: by then its end is recorded."""
         started = time.monotonic()
         outcome: Outcome = "interrupted"
         message = ""
@@ -97,8 +97,11 @@ class Intake:
             raise
         finally:
             self._taken.discard(run_id)
-            if self._tell is not None:
-                self._tell(CarriedRun(run_id, target, outcome, time.monotonic() - started, message))
+            task = asyncio.current_task()
+            if self._tell is not None and task is not None:
+                carried = CarriedRun(run_id, target, outcome, time.monotonic() - started, message)
+                tell = self._tell
+                task.add_done_callback(lambda _: tell(carried))
 
 
 _INTAKE: ContextVar[Intake | None] = ContextVar("intake", default=None)
