@@ -1,6 +1,7 @@
 """Several things at once."""
 
 from contextlib import aclosing
+from typing import Any
 
 import anyio
 import pytest
@@ -8,6 +9,21 @@ import pytest
 from runtime.ai.concurrency import run_all, run_in_order
 
 pytestmark = pytest.mark.anyio
+
+
+class Hang:
+    """A function that ends only by being cancelled, and then takes a moment; `ended` has a word for each time."""
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+
+    async def __call__(self) -> Any:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.lowlevel.checkpoint()
+                self.ended.append("hang")
 
 
 async def test_results_stand_in_the_order_of_the_functions():
@@ -30,13 +46,7 @@ async def test_nothing_to_run_gives_nothing():
 
 
 async def test_error_is_raised_bare_and_ends_the_others():
-    ended = []
-
-    async def hang() -> None:
-        try:
-            await anyio.sleep_forever()
-        finally:
-            ended.append("hang")
+    hang = Hang()
 
     async def fail() -> None:
         await anyio.lowlevel.checkpoint()
@@ -45,19 +55,11 @@ async def test_error_is_raised_bare_and_ends_the_others():
     with anyio.fail_after(5), pytest.raises(KeyError):
         await run_all([hang, fail, hang])
 
-    assert ended == ["hang", "hang"]
+    assert hang.ended == ["hang", "hang"]
 
 
 async def test_whoever_is_cancelled_ends_what_it_runs_and_waits_for_it():
-    ended = []
-
-    async def hang() -> None:
-        try:
-            await anyio.sleep_forever()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.lowlevel.checkpoint()
-                ended.append("hang")
+    hang = Hang()
 
     async def nest() -> None:
         await run_all([hang, hang])
@@ -66,7 +68,7 @@ async def test_whoever_is_cancelled_ends_what_it_runs_and_waits_for_it():
         with anyio.move_on_after(0.01) as scope:
             await run_all([hang, nest])
 
-    assert (ended, scope.cancelled_caught) == (["hang"] * 3, True)
+    assert (hang.ended, scope.cancelled_caught) == (["hang"] * 3, True)
 
 
 async def test_time_limits_within_hold():
@@ -132,40 +134,24 @@ async def test_an_error_comes_in_the_place_of_the_results_that_are_not_there():
 
 
 async def test_closing_results_ends_what_runs():
-    ended = []
+    hang = Hang()
 
     async def now() -> int:
         return 1
-
-    async def hang() -> int:
-        try:
-            await anyio.sleep_forever()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.lowlevel.checkpoint()
-                ended.append("hang")
-        return 2
 
     with anyio.fail_after(5):
         async with aclosing(run_in_order([now, hang, hang])) as results:
             assert await anext(results) == 1
 
-    assert ended == ["hang", "hang"]
+    assert hang.ended == ["hang", "hang"]
 
 
 async def test_whoever_waits_for_a_result_and_is_cancelled_ends_what_runs():
-    ended = []
-
-    async def hang() -> int:
-        try:
-            await anyio.sleep_forever()
-        finally:
-            ended.append("hang")
-        return 1
+    hang = Hang()
 
     with anyio.fail_after(5):
         with anyio.move_on_after(0.01):
             async with aclosing(run_in_order([hang, hang])) as results:
                 await anext(results)
 
-    assert ended == ["hang", "hang"]
+    assert hang.ended == ["hang", "hang"]
