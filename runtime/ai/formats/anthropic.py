@@ -7,8 +7,8 @@ It takes any sound schema of JSON Schema 2020-12 but for combinators at the root
 import re
 from typing import Any
 
-from runtime.ai.formats import names
 from runtime.ai.formats.format import Adapted, Format, Memory
+from runtime.ai.formats.names import mark, strip_accents
 from runtime.ai.formats.report import Rename, Report
 from runtime.ai.formats.schema import objects
 from runtime.ai.formats.schema.keywords import words
@@ -46,9 +46,9 @@ def _offer_keys(keys: list[str]) -> dict[str, str]:
     taken = {key for key in keys if _LEGAL_KEY.fullmatch(key)}
     offered = {}
     for key in sorted(set(keys) - taken):
-        candidate = _ILLEGAL_RUN.sub("_", names.strip_accents(key)) or "_"
+        candidate = _ILLEGAL_RUN.sub("_", strip_accents(key)) or "_"
         if len(candidate) > _KEY_LIMIT or candidate in taken:
-            candidate = names.mark(candidate, key, taken, _KEY_LIMIT)
+            candidate = mark(candidate, key, taken, _KEY_LIMIT)
         taken.add(candidate)
         offered[key] = candidate
     return {key: offered[key] for key in keys if key in offered}

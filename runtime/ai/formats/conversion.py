@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from runtime.ai.contracts import Tool
-from runtime.ai.formats import names
 from runtime.ai.formats.arguments import ArgumentCheck
 from runtime.ai.formats.encoding import encode
 from runtime.ai.formats.format import Format, InexpressibleError, Memory
+from runtime.ai.formats.names import offer
 from runtime.ai.formats.report import Entry, Rename, Report, SetAside
 from runtime.errors import AgentError, ToolError, UsageError
 
@@ -130,7 +130,7 @@ def convert(
             code="ERR_AGENT_TOOL_LIMIT",
             hint="choose among them with include or exclude on the agent's toolProviders",
         )
-    offered = names.offer([tool.name for tool in distinct])
+    offered = offer([tool.name for tool in distinct])
     memory = Memory() if memory is None else memory
     converted = []
     for tool, name in zip(distinct, offered, strict=True):
@@ -150,16 +150,16 @@ def convert(
 def _find_format(name: str) -> Format:
     """The format of that name; a run needs one, so the others are not imported."""
     if name == "anthropic":
-        from runtime.ai.formats import anthropic
+        from runtime.ai.formats.anthropic import MESSAGES
 
-        return anthropic.MESSAGES
+        return MESSAGES
     if name.startswith("gemini"):
-        from runtime.ai.formats import gemini
+        from runtime.ai.formats.gemini import JSON_SCHEMA, PARAMETERS
 
-        return gemini.JSON_SCHEMA if name == "gemini" else gemini.PARAMETERS
-    from runtime.ai.formats import openai
+        return JSON_SCHEMA if name == "gemini" else PARAMETERS
+    from runtime.ai.formats.openai import CHAT, RESPONSES
 
-    return openai.CHAT if name == "openai" else openai.RESPONSES
+    return CHAT if name == "openai" else RESPONSES
 
 
 def _drop_doubles(tools: Sequence[Tool]) -> tuple[list[Tool], list[SetAside]]:
