@@ -106,7 +106,7 @@ class Task(Kind):
 
     @asynccontextmanager
     async def open(self, context: Context) -> AsyncIterator[Invocable]:
-        from runtime.ai.task import make_task
+        from runtime.ai.task import task_type
 
         asked: dict[str, Any] = {}
         if self.prompt is not UNSET:
@@ -115,7 +115,7 @@ class Task(Kind):
             asked["messages"] = self.messages
         inputs = self.inputs if isinstance(self.inputs, dict) else None
         schema = self.expect.schema if isinstance(self.expect.schema, dict) else None
-        task = make_task(context, self.agent, asked, inputs, schema, self.expect.that, self.retries)
+        task = task_type(self.agent)(context, self.agent, asked, inputs, schema, self.expect.that, self.retries)
         if not isinstance(self.durable, DurableRuns):
             yield task
             return

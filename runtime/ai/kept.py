@@ -259,15 +259,10 @@ def make_agent_target(agent: Agent, rules: KeptRules, digest: str) -> Target:
     """What a store hosts of an agent."""
 
     async def work(inputs: Mapping[str, Any], journal: Journal) -> Any:
-        answer = Answer()
         with journaling(RunJournal(journal, rules.journal)):
             run = agent.start(inputs)
         journal.tell(run)
-        async with aclosing(run.events()) as events:
-            async for event in events:
-                journal.tell(event)
-                answer.add(event)
-        return answer.to_json()
+        return await collect(_tell(run.events(), journal))
 
     return Target(name=agent.name, digest=digest, work=work, continues=rules.continues, queue=rules.queue)
 

@@ -127,15 +127,15 @@ class Run:
             if step == rules.max_steps and not handed:
                 self._meet_max_steps()
                 break
-            answers = []
+            last: Mapping[str, Any] | None = None
             async with aclosing(self._answer(budget)) as told:
                 async for answer in told:
-                    answers.append(answer)
+                    if answer.ends_run and last is None:
+                        last = answer.rest[0]
                     yield answer
             if handed:
                 yield self._hand_over(handed, budget.used)
                 return
-            last = next((answer.rest[0] for answer in answers if answer.ends_run), None)
             if last is not None:
                 yield self._take_over(last)
                 break

@@ -151,15 +151,6 @@ class ToldTask(Task):
             yield end
 
 
-def make_task(
-    context: Context,
-    worker: Invocable,
-    asked: Mapping[str, Any],
-    inputs: Mapping[str, Any] | None,
-    schema: Mapping[str, Any] | None,
-    conditions: Sequence[Any],
-    retries: int = 0,
-) -> Task:
-    """A task that tells what its worker does, where that tells it."""
-    made = ToldTask if hasattr(worker, "run") else Task
-    return made(context, worker, asked, inputs, schema, conditions, retries)
+def task_type(worker: Invocable) -> type[Task]:
+    """What a task of this worker is: one that tells what the worker does, where that tells it."""
+    return ToldTask if hasattr(worker, "run") else Task
