@@ -10,12 +10,11 @@ from starlette.responses import Response
 
 from runtime.ai.contracts import Message
 from runtime.serve.chat_request import ChatRequest, read_inputs, read_request, read_wishes
-from runtime.serve.handed_turns import HandedTurns, name_calls
-from runtime.serve.plain import wait_connected
+from runtime.serve.handed_turns import HandedTurns
+from runtime.serve.openai_runs import CANCELLED, answer_text, follow_text, list_calls, tell_reason, wait_unfinished
 from runtime.serve.responses import (
     STILL_HERE,
     BadRequest,
-    answer_error,
     answer_json,
     error_body,
     event_line,
@@ -24,9 +23,6 @@ from runtime.serve.responses import (
 )
 from runtime.serve.runs import ServedRun
 from runtime.serve.service import NotFound, Service
-
-REASONS = {"length": "length", "content-filter": "content_filter"}
-CANCELLED = {"message": "the run was cancelled", "type": "server_error", "code": "ERR_SERVE_CANCELLED"}
 
 
 class ChatRoutes:
@@ -53,13 +49,7 @@ class ChatRoutes:
         if asked.stream:
             has_usage = asked.stream_options is not None and asked.stream_options.include_usage
             return stream_events(_chunks(run, has_usage, holds_text=holds_text))
-        if not await wait_connected(request, run):
-            return Response(status_code=499)
-        if run.cause is not None:
-            return answer_error(run.cause, has_run=True)
-        if run.status != "finished":
-            return answer_json({"error": CANCELLED}, 503)
-        return answer_json(_completion(run))
+        return await wait_unfinished(request, run) or answer_json(_completion(run))
 
     async def begin(self, asked: ChatRequest) -> tuple[ServedRun, bool]:
         """Begin the run that is asked for, and whether its text is to be held until its end. Raises BadRequest."""
@@ -99,24 +89,11 @@ def _completion(run: ServedRun) -> dict[str, Any]:
 
 
 async def _chunks(run: ServedRun, has_usage: bool, *, holds_text: bool) -> AsyncIterator[bytes]:
-    """The run in chunks: the text of each turn as it comes, a blank line between turns.
-
-    With `holds_text` it comes at the end: text that is to be of a form may be refused and asked for again.
-    """
+    """The run in chunks; with `holds_text` its text comes at the end."""
     try:
         yield _chunk(run, {"role": "assistant", "content": ""})
-        has_text = is_new_turn = False
-        async for _, line in run.follow():
-            if not line:
-                yield STILL_HERE
-                continue
-            event = msgspec.json.decode(line)
-            kind = event["type"]
-            if kind == "text-delta" and not holds_text:
-                yield _chunk(run, {"content": ("\n\n" if is_new_turn and has_text else "") + event["text"]})
-                has_text, is_new_turn = True, False
-            elif kind == "tool-result":
-                is_new_turn = True
+        async for piece in follow_text(run, holds_text=holds_text):
+            yield STILL_HERE if piece is None else _chunk(run, {"content": piece})
         for line in _last_lines(run, has_usage, holds_text=holds_text):
             yield line
         yield event_line(b"[DONE]")
@@ -150,35 +127,6 @@ def _chunk(run: ServedRun, delta: Mapping[str, Any], reason: str | None = None) 
 
 def _head(run: ServedRun, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{run.id}", "object": kind, "created": int(run.created), "model": run.target}
-
-
-def answer_text(result: Mapping[str, Any]) -> str:
-    """The answer; a structured one as the JSON that it is, without what the model wrote around it."""
-    if "output" in result:
-        return msgspec.json.encode(result["output"]).decode()
-    return str(result["text"])
-
-
-def list_calls(run: ServedRun) -> list[dict[str, Any]]:
-    """The calls that are left to the caller."""
-    calls = run.result.get("toolCalls", [])
-    has_results = any(step["toolResults"] for step in run.result["steps"])
-    return [
-        {
-            "id": name,
-            "type": "function",
-            "function": {"name": call["name"], "arguments": msgspec.json.encode(call["arguments"]).decode()},
-        }
-        for name, call in zip(name_calls(run.id, len(calls), has_results=has_results), calls, strict=True)
-    ]
-
-
-def tell_reason(result: Mapping[str, Any]) -> str:
-    """Why it ended, in the words of Chat Completions."""
-    if "toolCalls" in result:
-        return "tool_calls"
-    # A run that had its last turn and wanted more was cut off, and no caller can answer those calls.
-    return "length" if result["finishReason"] == "tool-calls" else REASONS.get(result["finishReason"], "stop")
 
 
 def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:

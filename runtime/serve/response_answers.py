@@ -10,12 +10,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runtime.serve.chat_completions import CANCELLED, ChatRoutes, answer_text, list_calls, tell_reason
-from runtime.serve.plain import wait_connected
+from runtime.serve.chat_completions import ChatRoutes
+from runtime.serve.openai_runs import CANCELLED, answer_text, follow_text, list_calls, tell_reason, wait_unfinished
 from runtime.serve.response_request import ResponseRequest, read_response
 from runtime.serve.responses import (
     STILL_HERE,
-    answer_error,
     answer_json,
     error_body,
     event_line,
@@ -39,13 +38,7 @@ class ResponseRoutes:
         run, holds_text = await self._chat.begin(as_chat)
         if asked.stream:
             return stream_events(_events(run, asked, holds_text=holds_text))
-        if not await wait_connected(request, run):
-            return Response(status_code=499)
-        if run.cause is not None:
-            return answer_error(run.cause, has_run=True)
-        if run.status != "finished":
-            return answer_json({"error": CANCELLED}, 503)
-        return answer_json(_finished(run, asked, answer_text(run.result)))
+        return await wait_unfinished(request, run) or answer_json(_finished(run, asked, answer_text(run.result)))
 
 
 def _finished(run: ServedRun, asked: ResponseRequest, text: str) -> dict[str, Any]:
@@ -113,24 +106,20 @@ class _Teller:
 
 
 async def _events(run: ServedRun, asked: ResponseRequest, *, holds_text: bool) -> AsyncIterator[bytes]:
-    """The run as events: the text of each turn as it comes, a blank line between turns, in one message."""
-    tell, pieces, is_new_turn = _Teller(), list[str](), False
+    """The run as events, its text in one message."""
+    tell, pieces = _Teller(), list[str]()
     place = {"item_id": f"msg_{run.id}", "output_index": 0, "content_index": 0}
     try:
         for kind in ("created", "in_progress"):
             yield tell(f"response.{kind}", response=_response(run, asked, "in_progress", []))
-        async for _, line in run.follow():
-            event = msgspec.json.decode(line) if line else {"type": ""}
-            if event["type"] == "text-delta" and not holds_text:
-                piece = ("\n\n" if is_new_turn and pieces else "") + event["text"]
-                is_new_turn = False
-                for told in () if pieces else _begin_message(run, tell, place):
-                    yield told
-                pieces.append(piece)
-                yield tell("response.output_text.delta", **place, delta=piece, logprobs=[])
-            is_new_turn = is_new_turn or event["type"] == "tool-result"
-            if not line:
+        async for piece in follow_text(run, holds_text=holds_text):
+            if piece is None:
                 yield STILL_HERE
+                continue
+            for told in () if pieces else _begin_message(run, tell, place):
+                yield told
+            pieces.append(piece)
+            yield tell("response.output_text.delta", **place, delta=piece, logprobs=[])
         for told in _last_events(run, asked, tell, place, pieces, holds_text=holds_text):
             yield told
     finally:
